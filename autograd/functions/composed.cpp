@@ -1,0 +1,60 @@
+#include "autograd/functions.h"
+#include "autograd/functions/support.h"
+
+// The twins of the fused functions, made of other ops. Tests hold both to the same values and
+// gradients; [run] fused = false selects them. Arguments were checked by the fused signature, or
+// are checked by the ops used here.
+namespace heed::composed {
+
+CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
+                           const CrossEntropyOptions& options) {
+  const int64_t classes = logits.dim(-1);
+  const Tensor rows = reshape(logits, {-1, classes});
+  const std::vector<int32_t> ids = targets.to_vector<int32_t>();
+  std::vector<bool> counted;
+  std::vector<bool> one_hot(ids.size() * static_cast<size_t>(classes), false);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    counted.push_back(ids[i] != options.ignore_index);
+    if (counted.back()) {
+      one_hot[i * static_cast<size_t>(classes) + static_cast<size_t>(ids[i])] = true;
+    }
+  }
+  const auto count = static_cast<int64_t>(ids.size());
+  const Tensor counts = Tensor::from_vector(counted, {count, 1}, logits.device());
+  const Tensor is_target = Tensor::from_vector(one_hot, {count, classes}, logits.device());
+  const Tensor zero = Tensor::zeros({}, logits.dtype(), logits.device());
+  // An ignored row becomes a row of zeros before anything is computed from it.
+  const Tensor log_p = log_softmax(where(counts, rows, zero));
+  const Tensor nll = negate(sum(where(is_target, log_p, zero)));
+  if (options.label_smoothing == 0) {
+    return {nll, nll.detach()};
+  }
+  const Tensor all = negate(sum(where(counts, log_p, zero)));
+  const double eps = options.label_smoothing;
+  return {nll * (1 - eps) + all * (eps / static_cast<double>(classes)), nll.detach()};
+}
+
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
+  const Tensor centred = x - mean(x, {-1}, true);
+  const Tensor variance = mean(square(centred), {-1}, true);
+  return centred / square_root(variance + epsilon) * weight + bias;
+}
+
+Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
+                const Tensor& mask) {
+  const int64_t width = h.dim(1);
+  const auto gate = [&](const Tensor& gates, int64_t i) {
+    return slice(gates, 1, i * width, (i + 1) * width);
+  };
+  const Tensor r = sigmoid(gate(gates_x, 0) + gate(gates_h, 0));
+  const Tensor z = sigmoid(gate(gates_x, 1) + gate(gates_h, 1));
+  const Tensor n = heed::tanh(gate(gates_x, 2) + r * gate(gates_h, 2));
+  const Tensor y = (1.0 - z) * n + z * h;
+  return mask.defined() ? where(unsqueeze(mask, -1), y, h) : y;
+}
+
+Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& weight) {
+  return sum(heed::tanh(unsqueeze(query, 1) + keys) * weight, {-1});
+}
+
+}  // namespace heed::composed

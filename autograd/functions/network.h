@@ -1,0 +1,61 @@
+#pragma once
+
+#include "core/export.h"
+#include "core/tensor.h"
+
+// The functions networks are made of. Those with a composed twin (namespace composed, same
+// signature, built from other ops) use it when kernels::fused_kernels() is false.
+namespace heed {
+
+// ids (...) i32 within [0, V), table (V, C) -> (..., C). Rows of id `padding` (-1: none) give no
+// gradient to the table. Throws Error naming the first id out of range.
+HEED_EXPORT Tensor embedding(const Tensor& ids, const Tensor& table, int64_t padding = -1);
+
+// Over the last dimension. mask (boolean, true = takes part) broadcasts to x, or is undefined.
+// Masked entries, NaN included, take no part and get gradient 0; a row without any entry gives
+// zeros (log_softmax: -inf) and gradient 0.
+HEED_EXPORT Tensor softmax(const Tensor& x, const Tensor& mask = {});
+HEED_EXPORT Tensor log_softmax(const Tensor& x, const Tensor& mask = {});
+
+struct CrossEntropyOptions {
+  double label_smoothing = 0;  // eps / V on every class, the target's included
+  int64_t ignore_index = -100;
+};
+struct CrossEntropy {
+  Tensor loss;  // scalar: the sum over rows, smoothing included
+  Tensor nll;   // scalar: the sum without smoothing; carries no gradient
+};
+// logits (..., V), targets (...) i32 in [0, V) or ignore_index. Sums, not means: divide by the
+// token count at the very update. Ignored rows give 0 and gradient 0 whatever their logits.
+HEED_EXPORT CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
+                                       const CrossEntropyOptions& options = {});
+
+// (x - mean) / sqrt(var + epsilon) * weight + bias over the last dimension (Ba et al. 2016);
+// weight, bias (C).
+HEED_EXPORT Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                              double epsilon = 1e-5);
+
+// One GRU step from projected gates, ordered r, z, n (docs/numerics.md):
+// gates_x = x W_ih^T + b_ih, gates_h = h W_hh^T + b_hh (B, 3H), h (B, H) -> (B, H).
+// Rows whose mask (B) is false keep h.
+HEED_EXPORT Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
+                            const Tensor& mask = {});
+
+// Bahdanau et al. 2015, A.1.2: e[b, s] = weight . tanh(query[b] + keys[b, s]); query (B, A) is the
+// projected decoder state, keys (B, S, A) the annotations projected once a sentence, weight (A).
+HEED_EXPORT Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& weight);
+
+// Maxout over pairs (Goodfellow et al. 2013): (..., 2C) -> (..., C), max of x[2i], x[2i + 1].
+HEED_EXPORT Tensor max_pairs(const Tensor& x);
+
+namespace composed {
+HEED_EXPORT CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
+                                       const CrossEntropyOptions& options = {});
+HEED_EXPORT Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                              double epsilon = 1e-5);
+HEED_EXPORT Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
+                            const Tensor& mask = {});
+HEED_EXPORT Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& weight);
+}  // namespace composed
+
+}  // namespace heed

@@ -1,0 +1,10 @@
+# Everything heed links, from the distribution's packages. Also used by the installed package.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+pkg_check_modules(openblas REQUIRED IMPORTED_TARGET GLOBAL openblas)
+pkg_check_modules(hwy REQUIRED IMPORTED_TARGET GLOBAL libhwy)
+pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET GLOBAL libutf8proc)
+pkg_check_modules(sentencepiece REQUIRED IMPORTED_TARGET GLOBAL sentencepiece)

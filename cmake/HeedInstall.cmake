@@ -1,0 +1,22 @@
+include(CMakePackageConfigHelpers)
+
+get_property(rooms GLOBAL PROPERTY HEED_ROOMS)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heed)
+
+foreach(room IN LISTS rooms)
+  install(TARGETS heed_${room} EXPORT heedTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heed FILES_MATCHING PATTERN "*.h")
+endforeach()
+install(TARGETS heed RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT heedTargets NAMESPACE heed:: DESTINATION ${package_dir})
+
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/heedConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/heedConfigVersion.cmake
+        ${PROJECT_SOURCE_DIR}/cmake/heedConfig.cmake
+        ${PROJECT_SOURCE_DIR}/cmake/HeedDependencies.cmake DESTINATION ${package_dir})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/heed
+        FILES_MATCHING PATTERN "*.toml")

@@ -1,0 +1,81 @@
+#include "core/logging.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+#include "core/error.h"
+
+namespace heed::log {
+namespace {
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warning:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
+    case Level::off:
+      break;
+  }
+  return spdlog::level::off;
+}
+
+// The terminal and, once a run has one, its file. Never destroyed, so that anything may log at exit.
+struct Logger {
+  Logger()
+      : terminal(std::make_shared<spdlog::sinks::stderr_color_sink_mt>()),
+        logger("heed", terminal) {
+    terminal->set_pattern("%v");
+    logger.set_level(spdlog::level::info);
+  }
+  std::shared_ptr<spdlog::sinks::stderr_color_sink_mt> terminal;
+  spdlog::logger logger;
+  Level level = Level::info;
+};
+
+Logger& instance() {
+  static auto* const logger = new Logger;
+  return *logger;
+}
+
+}  // namespace
+
+void set_level(Level level) {
+  instance().level = level;
+  instance().logger.set_level(to_spdlog(level));
+}
+
+Level level() { return instance().level; }
+
+void set_file(const std::string& path) {
+  auto& sinks = instance().logger.sinks();
+  sinks.assign(1, instance().terminal);
+  if (path.empty()) {
+    return;
+  }
+  try {
+    auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+    file->set_pattern("%Y-%m-%d %H:%M:%S %v");
+    sinks.push_back(std::move(file));
+  } catch (const spdlog::spdlog_ex& failure) {
+    throw Error("log", fmt::format("cannot write to {}: {}", path, failure.what()));
+  }
+  instance().logger.flush_on(spdlog::level::debug);
+}
+
+void write(Level level, std::string_view area, std::string_view text) {
+  const std::string_view mark = level == Level::warning ? "warning: "
+                                : level == Level::error ? "error: "
+                                                        : "";
+  instance().logger.log(to_spdlog(level), fmt::format("[{}] {}{}", area, mark, text));
+}
+
+}  // namespace heed::log

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/device.h"
+#include "core/export.h"
+
+namespace heed {
+
+struct MemoryStatistics {
+  int64_t in_use = 0;        // bytes handed out now
+  int64_t peak_in_use = 0;   // since the start or reset_peak
+  int64_t reserved = 0;      // bytes held from the system: in use and cached
+  int64_t system_calls = 0;  // how often the system was asked for memory
+};
+
+// The memory of one device. Blocks are cached by size class, so that a training step asks the
+// system for nothing once the first steps have warmed the cache. Thread-safe.
+class HEED_EXPORT DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+
+  // At least `bytes`, aligned to 64. Throws Error when there is no more.
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void deallocate(void* pointer, size_t bytes) noexcept = 0;
+  virtual void copy_from_host(void* device, const void* host, size_t bytes) = 0;
+  virtual void copy_to_host(void* host, const void* device, size_t bytes) = 0;
+  virtual void zero(void* device, size_t bytes) = 0;
+  virtual MemoryStatistics statistics() const = 0;
+  virtual void reset_peak() = 0;
+  virtual void release_cache() = 0;
+};
+
+// Throws Error when the device is not in this build:
+//   "[device] cuda was asked for, but this build has no CUDA (configure with -DHEED_CUDA=ON)"
+HEED_EXPORT DeviceMemory& device_memory(Device device);
+
+// A backend calls this for its device before the first tensor there. The object must outlive all.
+HEED_EXPORT void register_device_memory(Device device, DeviceMemory* memory);
+
+}  // namespace heed

@@ -1,0 +1,202 @@
+#include "core/threads.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+
+namespace heed {
+namespace {
+
+// cgroup v2 writes "quota period" or "max period" into cpu.max.
+int cgroup_cores(int otherwise) {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max" || period <= 0) {
+    return otherwise;
+  }
+  return std::max(1, static_cast<int>(std::stod(quota) / period + 0.5));
+}
+
+thread_local bool inside_part = false;
+
+void pause_cpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Part `index` of `parts` equal ones (to within one) of [0, count).
+int64_t part_begin(int64_t count, int64_t parts, int64_t index) {
+  return count / parts * index + std::min(count % parts, index);
+}
+
+// Persistent workers. A job is announced by a new generation number; workers look for it for some
+// microseconds, since the next job of a training step follows soon, and then sleep.
+class Pool {
+ public:
+  explicit Pool(int threads) {
+    for (int i = 1; i < threads; ++i) {
+      workers_.emplace_back([this, i] { work(i); });
+    }
+  }
+  ~Pool() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+      generation_.fetch_add(1, std::memory_order_release);
+    }
+    wake_.notify_all();
+    for (std::thread& worker : workers_) {
+      worker.join();
+    }
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  void run(int64_t count, int64_t parts, void* context, detail::RangeFunction function) {
+    const std::lock_guard one_job(job_mutex_);
+    count_ = count;
+    parts_ = parts;
+    context_ = context;
+    function_ = function;
+    failure_ = nullptr;
+    remaining_.store(static_cast<int>(parts) - 1, std::memory_order_relaxed);
+    {
+      const std::lock_guard lock(mutex_);
+      generation_.fetch_add(1, std::memory_order_release);
+    }
+    if (sleeping_.load() > 0) {
+      wake_.notify_all();
+    }
+    run_part(0);
+    for (int spins = 0; remaining_.load(std::memory_order_acquire) > 0; ++spins) {
+      spins < most_spins ? pause_cpu() : std::this_thread::yield();
+    }
+    if (failure_ != nullptr) {
+      std::rethrow_exception(failure_);
+    }
+  }
+
+ private:
+  static constexpr int most_spins = 20000;
+
+  void run_part(int64_t index) {
+    inside_part = true;
+    try {
+      function_(context_, part_begin(count_, parts_, index), part_begin(count_, parts_, index + 1));
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (failure_ == nullptr) {
+        failure_ = std::current_exception();
+      }
+    }
+    inside_part = false;
+  }
+
+  void work(int index) {
+    uint64_t seen = 0;
+    while (true) {
+      seen = wait_for_job(seen);
+      if (stop_) {
+        return;
+      }
+      // Workers past the number of parts have nothing to do and are not waited for: they must not
+      // read the job, which may be over.
+      if (index < parts_.load(std::memory_order_relaxed)) {
+        run_part(index);
+        remaining_.fetch_sub(1, std::memory_order_release);
+      }
+    }
+  }
+
+  uint64_t wait_for_job(uint64_t seen) {
+    for (int spins = 0; spins < most_spins; ++spins) {
+      const uint64_t now = generation_.load(std::memory_order_acquire);
+      if (now != seen) {
+        return now;
+      }
+      pause_cpu();
+    }
+    std::unique_lock lock(mutex_);
+    sleeping_.fetch_add(1);
+    wake_.wait(lock, [&] { return generation_.load(std::memory_order_relaxed) != seen; });
+    sleeping_.fetch_sub(1);
+    return generation_.load(std::memory_order_acquire);
+  }
+
+  std::vector<std::thread> workers_;
+  std::mutex job_mutex_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::atomic<uint64_t> generation_{0};
+  std::atomic<int> sleeping_{0};
+  std::atomic<int> remaining_{0};
+  std::atomic<bool> stop_{false};
+  // The job:
+  int64_t count_ = 0;
+  std::atomic<int64_t> parts_{0};
+  void* context_ = nullptr;
+  detail::RangeFunction function_ = nullptr;
+  std::exception_ptr failure_;
+};
+
+std::unique_ptr<Pool>& pool() {
+  static auto instance = std::make_unique<Pool>(available_cores());
+  return instance;
+}
+
+}  // namespace
+
+int available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int affinity = sched_getaffinity(0, sizeof(set), &set) == 0
+                           ? CPU_COUNT(&set)
+                           : static_cast<int>(std::thread::hardware_concurrency());
+  const int cores = std::max(affinity, 1);
+  return std::min(cores, cgroup_cores(cores));
+}
+
+int thread_count() { return pool()->threads(); }
+
+void set_thread_count(int count) {
+  HEED_CHECK(count >= 1, "threads", "{} threads cannot work; 1 is the least", count);
+  if (count != pool()->threads()) {
+    pool() = std::make_unique<Pool>(count);
+  }
+}
+
+namespace detail {
+
+void parallel_for(int64_t count, int64_t grain, void* context, RangeFunction function) {
+  if (count <= 0) {
+    return;
+  }
+  if (inside_part || count <= grain) {
+    function(context, 0, count);
+    return;
+  }
+  const int64_t most_parts = (count + grain - 1) / std::max<int64_t>(grain, 1);
+  const int64_t parts = std::min<int64_t>(pool()->threads(), most_parts);
+  if (parts == 1) {
+    function(context, 0, count);
+    return;
+  }
+  pool()->run(count, parts, context, function);
+}
+
+}  // namespace detail
+}  // namespace heed

@@ -1,0 +1,201 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/export.h"
+#include "core/random.h"
+#include "core/tensor.h"
+
+// The contract of a device: every raw kernel heed needs, on one page. kernels/cpu and kernels/cuda
+// implement it, one file a topic. A kernel computes numbers in memory that the caller allocated;
+// it records nothing and allocates no results. Shapes and dtypes were checked by the caller (the
+// differentiable functions of the autograd room); kernels only assert.
+//
+// Layouts: "any" means any strides, broadcast dimensions (stride 0) included; "dense" means
+// contiguous. Outputs are dense unless said otherwise, and never overlap an input, except that an
+// elementwise output may be the very same tensor as an input. Floating means f32 or f64; all
+// floating arguments of a call have one dtype. A mask is boolean, true = may attend / is used.
+namespace heed::kernels {
+
+enum class UnaryOp : uint8_t {
+  negate,
+  absolute,
+  square,
+  square_root,
+  exponential,
+  logarithm,
+  tanh,
+  sigmoid,
+  relu,
+  gelu,       // x * Phi(x), the erf form
+  gelu_tanh,  // 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+  silu,       // x * sigmoid(x)
+};
+
+enum class BinaryOp : uint8_t { add, subtract, multiply, divide, maximum, minimum };
+
+enum class CompareOp : uint8_t { equal, not_equal, less, less_equal };
+
+enum class ReduceOp : uint8_t { sum, maximum };
+
+// AdamW (Loshchilov & Hutter 2019, algorithm 2); Adam with L2 when decoupled is false
+// (Kingma & Ba 2015). step counts from 1.
+struct AdamStep {
+  double learning_rate, beta1, beta2, epsilon, weight_decay;
+  bool decoupled;
+  int64_t step;
+};
+
+// Adadelta (Zeiler 2012, algorithm 1), times learning_rate.
+struct AdadeltaStep {
+  double learning_rate, rho, epsilon, weight_decay;
+};
+
+// v = momentum v + g; p -= learning_rate v.
+struct SgdStep {
+  double learning_rate, momentum, weight_decay;
+};
+
+class HEED_EXPORT Backend {
+ public:
+  virtual ~Backend() = default;
+  // One line for the start of a run: the processor or card, its vector width, its BLAS.
+  virtual std::string description() const = 0;
+
+  // --- memory ---------------------------------------------------------------------------------
+  // y = value. y: any layout, any dtype.
+  virtual void fill(const Tensor& y, double value) = 0;
+  // y = x, converted when the dtypes differ. x, y: any layout, equal shapes.
+  virtual void copy(const Tensor& x, const Tensor& y) = 0;
+
+  // --- elementwise ----------------------------------------------------------------------------
+  // y = op(x). x: any.
+  virtual void unary(UnaryOp op, const Tensor& x, const Tensor& y) = 0;
+  // dx = dy * op'(x). Ops whose derivative is a function of y alone (square_root, exponential,
+  // tanh, sigmoid, relu) read y, the others x; the one not read may be undefined. dy, x, y: any.
+  virtual void unary_backward(UnaryOp op, const Tensor& x, const Tensor& y, const Tensor& dy,
+                              const Tensor& dx) = 0;
+  // y = op(a, b). a, b: any, expanded by the caller to y's shape. Floating or i32.
+  virtual void binary(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& y) = 0;
+  // y = a op b, boolean. a, b: any, expanded to y's shape, any one dtype.
+  virtual void compare(CompareOp op, const Tensor& a, const Tensor& b, const Tensor& y) = 0;
+  // y = scale * x + shift. x: any.
+  virtual void affine(const Tensor& x, double scale, double shift, const Tensor& y) = 0;
+  // y = condition ? a : b. All any, expanded to y's shape. b may hold anything where not chosen.
+  virtual void where(const Tensor& condition, const Tensor& a, const Tensor& b,
+                     const Tensor& y) = 0;
+  // y = keep(i) ? x / (1 - p) : 0, keep(i) = philox_uniform(random, i) >= p, i row-major. x: any.
+  virtual void dropout(const Tensor& x, double p, const RandomState& random, const Tensor& y) = 0;
+
+  // --- reductions -----------------------------------------------------------------------------
+  // x: any, (d_0 .. d_n); y: the same rank with size 1 in each reduced dimension. A sum over
+  // nothing is 0; a maximum over nothing is refused by the caller.
+  virtual void reduce(ReduceOp op, const Tensor& x, const Tensor& y) = 0;
+  // y (N) i32: the first index of the largest of each row. x (N, V) dense.
+  virtual void arg_max(const Tensor& x, const Tensor& y) = 0;
+  // The k largest of each row, largest first, equal ones by index. x (N, V) dense; values (N, k);
+  // indices (N, k) i32.
+  virtual void top_k(const Tensor& x, const Tensor& values, const Tensor& indices) = 0;
+  // y (1) f64: the sum of squares, added up in f64. x dense.
+  virtual void sum_of_squares(const Tensor& x, const Tensor& y) = 0;
+  // y (1) boolean: no inf and no NaN. x: any.
+  virtual void all_finite(const Tensor& x, const Tensor& y) = 0;
+
+  // --- products -------------------------------------------------------------------------------
+  // y = a b + beta * y for every batch: a (..., M, K), b (..., K, N), y (..., M, N), batch
+  // dimensions already expanded. a, b: any (BLAS reads row- and column-major matrices in place);
+  // y's matrices have stride 1 along N. With beta = 0, y is not read.
+  virtual void matmul(const Tensor& a, const Tensor& b, const Tensor& y, double beta) = 0;
+  // y = x w^T + bias: x (N, I) dense, w (O, I) dense, bias (O) or undefined, y (N, O).
+  virtual void linear(const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) = 0;
+
+  // --- rows of a table ------------------------------------------------------------------------
+  // y[i] = table[ids[i]]: table (V, C) dense, ids (N) i32 dense within [0, V), y (N, C).
+  virtual void gather_rows(const Tensor& table, const Tensor& ids, const Tensor& y) = 0;
+  // dtable[ids[i]] += dy[i], in ascending i for each row: dtable (V, C) was zeroed by the caller.
+  // A row `skip` (or none: -1) gets nothing.
+  virtual void scatter_add_rows(const Tensor& dy, const Tensor& ids, int64_t skip,
+                                const Tensor& dtable) = 0;
+
+  // --- softmax, over the last dimension ---------------------------------------------------------
+  // y = softmax(x) over the entries whose mask is true, or its logarithm. A masked entry gives 0
+  // (log: -inf) whatever x holds there; a row without any entry gives 0 (log: -inf) throughout.
+  // x: dense; mask: any, expanded to x's shape, or undefined.
+  virtual void softmax(const Tensor& x, const Tensor& mask, const Tensor& y) = 0;
+  virtual void log_softmax(const Tensor& x, const Tensor& mask, const Tensor& y) = 0;
+  // dx = y (dy - sum(dy y)): the Jacobian product a (delta - a). All dense.
+  virtual void softmax_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) = 0;
+  // dx = dy - exp(y) sum(dy), 0 where y is -inf. All dense.
+  virtual void log_softmax_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) = 0;
+
+  // --- losses -----------------------------------------------------------------------------------
+  // For every row n with targets[n] != ignore: nll[n] = lse[n] - logits[n, t], and
+  // loss[n] = (1 - s) nll[n] + s / V sum_v (lse[n] - logits[n, v]); 0 for ignored rows, whose
+  // logits are not read. logits (N, V) dense; targets (N) i32; loss, nll, lse (N).
+  virtual void cross_entropy(const Tensor& logits, const Tensor& targets, double smoothing,
+                             int64_t ignore, const Tensor& loss, const Tensor& nll,
+                             const Tensor& lse) = 0;
+  // dlogits[n, v] = dloss[n] (exp(logits[n, v] - lse[n]) - (1 - s) [v = t] - s / V). dloss: any.
+  virtual void cross_entropy_backward(const Tensor& logits, const Tensor& targets, double smoothing,
+                                      int64_t ignore, const Tensor& lse, const Tensor& dloss,
+                                      const Tensor& dlogits) = 0;
+
+  // --- layer norm (Ba et al. 2016) --------------------------------------------------------------
+  // y = (x - mean) rstd weight + bias over rows of C: x (N, C) dense; weight, bias (C);
+  // mean, rstd (N), rstd = 1 / sqrt(var + epsilon), biased variance.
+  virtual void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
+                          const Tensor& y, const Tensor& mean, const Tensor& rstd) = 0;
+  virtual void layer_norm_backward(const Tensor& x, const Tensor& weight, const Tensor& mean,
+                                   const Tensor& rstd, const Tensor& dy, const Tensor& dx,
+                                   const Tensor& dweight, const Tensor& dbias) = 0;
+
+  // --- recurrent --------------------------------------------------------------------------------
+  // GRU as PyTorch computes it (Cho et al. 2014 with the reset gate on the projected state):
+  //   r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), y = (1 - z) n + z h
+  // gates_x, gates_h (B, 3H) in the order r, z, n: gates_x any, gates_h dense; h (B, H) dense.
+  // Rows whose mask (B) is false keep h. gates (B, 3H) receives r, z, n for backward.
+  virtual void gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
+                        const Tensor& mask, const Tensor& y, const Tensor& gates) = 0;
+  // dgates_x, dgates_h (B, 3H), dh (B, H) dense; rows whose mask is false give dh = dy, else 0.
+  virtual void gru_cell_backward(const Tensor& gates, const Tensor& gates_h, const Tensor& h,
+                                 const Tensor& mask, const Tensor& dy, const Tensor& dgates_x,
+                                 const Tensor& dgates_h, const Tensor& dh) = 0;
+
+  // --- additive attention (Bahdanau et al. 2015, A.1.2) -----------------------------------------
+  // scores[b, s] = sum_a weight[a] tanh(query[b, a] + keys[b, s, a]):
+  // query (B, A), keys (B, S, A), weight (A), scores (B, S); all dense.
+  virtual void additive_score(const Tensor& query, const Tensor& keys, const Tensor& weight,
+                              const Tensor& scores) = 0;
+  // Where dscores is 0 keys are not read: masked positions may hold anything.
+  virtual void additive_score_backward(const Tensor& query, const Tensor& keys,
+                                       const Tensor& weight, const Tensor& dscores,
+                                       const Tensor& dquery, const Tensor& dkeys,
+                                       const Tensor& dweight) = 0;
+
+  // --- maxout over pairs (Goodfellow et al. 2013) -----------------------------------------------
+  // y[n, i] = max(x[n, 2i], x[n, 2i + 1]): x (N, 2C) dense, y (N, C).
+  virtual void max_pairs(const Tensor& x, const Tensor& y) = 0;
+  // The gradient goes to the larger one, to the first of equals. x, dx (N, 2C), dy (N, C) dense.
+  virtual void max_pairs_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
+
+  // --- optimizers: parameter p, gradient g and their states, dense, changed in place -------------
+  virtual void sgd_step(const SgdStep& step, const Tensor& p, const Tensor& g,
+                        const Tensor& velocity) = 0;
+  virtual void adam_step(const AdamStep& step, const Tensor& p, const Tensor& g, const Tensor& m,
+                         const Tensor& v) = 0;
+  virtual void adadelta_step(const AdadeltaStep& step, const Tensor& p, const Tensor& g,
+                             const Tensor& square_average, const Tensor& step_average) = 0;
+};
+
+// The backend of a device. Throws InputError when this build or machine lacks it.
+HEED_EXPORT Backend& backend(Device device);
+inline Backend& backend(const Tensor& tensor) { return backend(tensor.device()); }
+
+// Fused kernels (the default) or their composed twins, for debugging. Read by the autograd room.
+HEED_EXPORT bool fused_kernels();
+HEED_EXPORT void set_fused_kernels(bool fused);
+
+}  // namespace heed::kernels

@@ -1,0 +1,209 @@
+#include "kernels/cpu/vector_math.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/vector_math.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::vector_math {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class D, class V>
+HWY_INLINE V exp_of(D d, V x) {
+  // Highway's Exp maps what underflows to 0 and what overflows to inf, but NaN to a number.
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, x));
+}
+
+template <class D, class V>
+HWY_INLINE V tanh_of(D d, V x) {
+  // tanh |x| = -e / (2 + e), e = expm1(-2 |x|): exact near 0, never overflows; then x's sign.
+  const V magnitude = hn::Abs(x);
+  const V e = hn::Expm1(d, hn::Mul(hn::Set(d, -2), magnitude));
+  const V y = hn::Div(hn::Neg(e), hn::Add(e, hn::Set(d, 2)));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(y, x));
+}
+
+template <class D, class V>
+HWY_INLINE V sigmoid_of(D d, V x) {
+  // e / (1 + e) or 1 / (1 + e) with e = exp(-|x|): no overflow on either side.
+  const V one = hn::Set(d, 1);
+  const V e = exp_of(d, hn::Neg(hn::Abs(x)));
+  const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one);
+  return hn::Div(numerator, hn::Add(one, e));
+}
+
+template <class D, class V>
+HWY_INLINE V log_of(D d, V x) {
+  using T = hn::TFromD<D>;
+  const V inf = hn::Inf(d);
+  V y = hn::Log(d, x);
+  y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(inf), y);
+  y = hn::IfThenElse(hn::Eq(x, inf), inf, y);
+  y = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::NaN(d), y);
+  static_cast<void>(sizeof(T));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+// y = f(x) over an array; the tail is padded into a full vector.
+template <typename T, class F>
+HWY_INLINE void map(const T* HWY_RESTRICT x, T* y, size_t n, F f) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hn::StoreU(f(d, hn::LoadU(d, x + i)), d, y + i);
+  }
+  if (i < n) {
+    HWY_ALIGN T tail[HWY_MAX_BYTES / sizeof(T)] = {};
+    for (size_t k = i; k < n; ++k) {
+      tail[k - i] = x[k];
+    }
+    hn::Store(f(d, hn::Load(d, tail)), d, tail);
+    for (size_t k = i; k < n; ++k) {
+      y[k] = tail[k - i];
+    }
+  }
+}
+
+// The sum of f(i-th elements of each array), in two vectors of partial sums. f is called with
+// full vectors only; the tail is done by `scalar`, one element as a vector of its own.
+template <typename T, class F>
+HWY_INLINE T sum_of(size_t n, F f) {
+  const hn::ScalableTag<T> d;
+  const hn::CappedTag<T, 1> one;
+  const size_t lanes = hn::Lanes(d);
+  auto even = hn::Zero(d);
+  auto odd = hn::Zero(d);
+  size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    even = hn::Add(even, f(d, i));
+    odd = hn::Add(odd, f(d, i + lanes));
+  }
+  for (; i + lanes <= n; i += lanes) {
+    even = hn::Add(even, f(d, i));
+  }
+  T sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd)));
+  for (; i < n; ++i) {
+    sum += hn::GetLane(f(one, i));
+  }
+  return sum;
+}
+
+#define HEED_MAP(name, function)                                              \
+  void name##_f32(const float* x, float* y, size_t n) {                       \
+    map(x, y, n, [](auto d, auto v) HWY_ATTR { return function(d, v); });      \
+  }                                                                           \
+  void name##_f64(const double* x, double* y, size_t n) {                     \
+    map(x, y, n, [](auto d, auto v) HWY_ATTR { return function(d, v); });      \
+  }
+HEED_MAP(exp, exp_of)
+HEED_MAP(log, log_of)
+HEED_MAP(tanh, tanh_of)
+HEED_MAP(sigmoid, sigmoid_of)
+#undef HEED_MAP
+
+template <typename T>
+HWY_INLINE T exp_minus(const T* x, T shift, T* y, size_t n) {
+  return sum_of<T>(n, [&](auto d, size_t i) HWY_ATTR {
+    const auto e = exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, shift)));
+    hn::StoreU(e, d, y + i);
+    return e;
+  });
+}
+template <typename T>
+HWY_INLINE T sum_exp_minus(const T* x, T shift, size_t n) {
+  return sum_of<T>(n, [&](auto d, size_t i) HWY_ATTR {
+    return exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, shift)));
+  });
+}
+template <typename T>
+HWY_INLINE T tanh_of_sum(const T* a, const T* b, T* y, size_t n) {
+  return sum_of<T>(n, [&](auto d, size_t i) HWY_ATTR {
+    const auto t = tanh_of(d, hn::Add(hn::LoadU(d, a + i), hn::LoadU(d, b + i)));
+    hn::StoreU(t, d, y + i);
+    return t;
+  });
+}
+template <typename T>
+HWY_INLINE T dot_tanh_of_sum(const T* w, const T* a, const T* b, size_t n) {
+  return sum_of<T>(n, [&](auto d, size_t i) HWY_ATTR {
+    const auto t = tanh_of(d, hn::Add(hn::LoadU(d, a + i), hn::LoadU(d, b + i)));
+    return hn::Mul(hn::LoadU(d, w + i), t);
+  });
+}
+
+float exp_minus_f32(const float* x, float shift, float* y, size_t n) {
+  return exp_minus(x, shift, y, n);
+}
+double exp_minus_f64(const double* x, double shift, double* y, size_t n) {
+  return exp_minus(x, shift, y, n);
+}
+float sum_exp_minus_f32(const float* x, float shift, size_t n) {
+  return sum_exp_minus(x, shift, n);
+}
+double sum_exp_minus_f64(const double* x, double shift, size_t n) {
+  return sum_exp_minus(x, shift, n);
+}
+void tanh_of_sum_f32(const float* a, const float* b, float* y, size_t n) {
+  tanh_of_sum(a, b, y, n);
+}
+void tanh_of_sum_f64(const double* a, const double* b, double* y, size_t n) {
+  tanh_of_sum(a, b, y, n);
+}
+float dot_tanh_of_sum_f32(const float* w, const float* a, const float* b, size_t n) {
+  return dot_tanh_of_sum(w, a, b, n);
+}
+double dot_tanh_of_sum_f64(const double* w, const double* a, const double* b, size_t n) {
+  return dot_tanh_of_sum(w, a, b, n);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace heed::kernels::vector_math
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::kernels::vector_math {
+
+// The dispatch tables and the entry points, one a function and type.
+#define HEED_DISPATCH(result, name, parameters, ...)                      \
+  HWY_EXPORT(name##_f32);                                                 \
+  HWY_EXPORT(name##_f64);                                                 \
+  template <>                                                             \
+  result(float) name(parameters(float), int64_t n) {                      \
+    return HWY_DYNAMIC_DISPATCH(name##_f32)(__VA_ARGS__, static_cast<size_t>(n)); \
+  }                                                                       \
+  template <>                                                             \
+  result(double) name(parameters(double), int64_t n) {                    \
+    return HWY_DYNAMIC_DISPATCH(name##_f64)(__VA_ARGS__, static_cast<size_t>(n)); \
+  }
+#define HEED_VOID(T) void
+#define HEED_VALUE(T) T
+#define HEED_X_Y(T) const T *x, T *y
+#define HEED_X_SHIFT_Y(T) const T *x, T shift, T *y
+#define HEED_X_SHIFT(T) const T *x, T shift
+#define HEED_A_B_Y(T) const T *a, const T *b, T *y
+#define HEED_W_A_B(T) const T *w, const T *a, const T *b
+HEED_DISPATCH(HEED_VOID, exp, HEED_X_Y, x, y)
+HEED_DISPATCH(HEED_VOID, log, HEED_X_Y, x, y)
+HEED_DISPATCH(HEED_VOID, tanh, HEED_X_Y, x, y)
+HEED_DISPATCH(HEED_VOID, sigmoid, HEED_X_Y, x, y)
+HEED_DISPATCH(HEED_VALUE, exp_minus, HEED_X_SHIFT_Y, x, shift, y)
+HEED_DISPATCH(HEED_VALUE, sum_exp_minus, HEED_X_SHIFT, x, shift)
+HEED_DISPATCH(HEED_VOID, tanh_of_sum, HEED_A_B_Y, a, b, y)
+HEED_DISPATCH(HEED_VALUE, dot_tanh_of_sum, HEED_W_A_B, w, a, b)
+
+std::string instruction_set() {
+  for (const int64_t target : {HWY_AVX3_DL, HWY_AVX3, HWY_AVX2, HWY_SSE4, HWY_SSSE3, HWY_NEON}) {
+    if ((hwy::SupportedTargets() & target) != 0) {
+      return hwy::TargetName(target);
+    }
+  }
+  return "scalar";
+}
+
+}  // namespace heed::kernels::vector_math
+#endif  // HWY_ONCE

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+// Vectorised functions over dense arrays, by Google Highway with run-time dispatch. y may be x.
+// Each exists for float and double; f32 is within a few ulp, f64 within about 1e-15 relative.
+// NaN stays NaN; exp(-inf) = 0, tanh(+-inf) = +-1.
+namespace heed::kernels::vector_math {
+
+template <typename T>
+void exp(const T* x, T* y, int64_t n);
+template <typename T>
+void log(const T* x, T* y, int64_t n);
+template <typename T>
+void tanh(const T* x, T* y, int64_t n);
+template <typename T>
+void sigmoid(const T* x, T* y, int64_t n);
+
+// y = exp(x - shift); returns the sum.
+template <typename T>
+T exp_minus(const T* x, T shift, T* y, int64_t n);
+// The sum of exp(x - shift), for when the terms are not wanted.
+template <typename T>
+T sum_exp_minus(const T* x, T shift, int64_t n);
+// y = tanh(a + b)
+template <typename T>
+void tanh_of_sum(const T* a, const T* b, T* y, int64_t n);
+// The sum of w * tanh(a + b).
+template <typename T>
+T dot_tanh_of_sum(const T* w, const T* a, const T* b, int64_t n);
+
+// The instruction set in use: "AVX2", "AVX3", ...
+std::string instruction_set();
+
+}  // namespace heed::kernels::vector_math

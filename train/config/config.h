@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/export.h"
+
+namespace heed::train {
+
+// What a corpus key names: one path or generator, two paths (source, target), or nothing.
+using CorpusName = std::vector<std::string>;
+
+// The meaning, range and default of each key stand in config_table.cpp; `heed config` prints them.
+struct RunConfig {
+  std::string name;
+  int64_t seed = 1;
+  std::string device = "cpu";
+  int64_t threads = 0;
+  bool fused = true;
+  bool check_finite = false;
+  int64_t log_every = 50;
+};
+
+struct DataConfig {
+  std::string task = "translation";
+  CorpusName train = {"grammar:20000"};
+  CorpusName validation = {"grammar:500"};
+  CorpusName test = {"grammar:1000"};
+  std::string tokenizer = "word";
+  bool lowercase = false;
+  int64_t subword_size = 8000;
+  int64_t min_count = 1;
+  int64_t max_vocabulary = 0;
+  int64_t max_length = 50;
+  double max_ratio = 0;
+  int64_t batch_size = 64;
+  int64_t batch_tokens = 0;
+  std::string invalid_utf8 = "error";
+  std::string empty = "drop";
+  bool reverse_source = false;
+  bool source_end = true;
+};
+
+struct ModelConfig {
+  std::string kind = "rnnsearch";
+  int64_t width = 256;
+  int64_t embedding_width = 0;
+  int64_t layers = 1;
+  int64_t attention_width = 0;
+  std::string readout = "maxout";
+  int64_t heads = 4;
+  int64_t ffn_width = 0;
+  double dropout = 0;
+  int64_t context = 256;
+  bool tie_embeddings = false;
+  std::string initialization = "default";
+};
+
+struct TrainConfig {
+  int64_t steps = 0;
+  int64_t epochs = 0;
+  std::string optimizer = "adam";
+  double learning_rate = 1e-3;
+  double momentum = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double rho = 0.95;
+  double epsilon = 0;
+  double weight_decay = 0;
+  std::string schedule = "constant";
+  int64_t warmup_steps = 0;
+  double min_learning_rate = 0;
+  double plateau_factor = 0.5;
+  int64_t plateau_patience = 2;
+  double clip_norm = 1;
+  double label_smoothing = 0;
+  int64_t accumulate = 1;
+  int64_t validate_every = 0;
+  int64_t checkpoint_every = 0;
+  int64_t keep_checkpoints = 2;
+  int64_t patience = 0;
+  int64_t validation_samples = 5;
+  std::string nonfinite = "stop";
+};
+
+struct DecodeConfig {
+  int64_t beam_size = 1;
+  double length_penalty = 0.6;
+  int64_t max_length = 0;
+  int64_t min_length = 0;
+  int64_t n_best = 1;
+  int64_t batch_size = 64;
+};
+
+struct Config {
+  RunConfig run;
+  DataConfig data;
+  ModelConfig model;
+  TrainConfig train;
+  DecodeConfig decode;
+};
+
+// Reads a TOML file, then the overrides ("train.steps=100", later ones win), then resolves what
+// follows from other keys (run.name, model.embedding_width, attention_width, ffn_width,
+// train.epochs, train.epsilon). Throws one InputError that holds a line for every mistake.
+HEED_EXPORT Config load_config(const std::string& path,
+                               const std::vector<std::string>& overrides = {});
+
+// The same from text; `source` stands for the file's name in messages.
+HEED_EXPORT Config parse_config(std::string_view toml, const std::string& source,
+                                const std::vector<std::string>& overrides = {});
+
+// Complete commented TOML. parse_config gives the same config back. Keys that have no effect under
+// this config (heads of a recurrent model, say) are written as comments.
+HEED_EXPORT std::string write_toml(const Config& config);
+
+// The keys, types, defaults and meanings, for a person.
+HEED_EXPORT std::string describe_config();
+
+// A key on which two configs differ. What is not resumable may not change when a run is continued.
+struct ConfigDifference {
+  std::string key;  // "train.steps"
+  std::string before, after;
+  bool resumable = false;
+};
+HEED_EXPORT std::vector<ConfigDifference> config_differences(const Config& before,
+                                                             const Config& after);
+
+}  // namespace heed::train
