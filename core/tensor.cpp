@@ -132,6 +132,18 @@ Tensor Tensor::as_strided(const Shape& shape, const Shape& strides, int64_t offs
       Impl{impl_->storage, shape, strides, offset, numel, impl_->dtype, nullptr}));
 }
 
+Tensor Tensor::clone() const {
+  return dispatch_all(dtype(), [&]<typename T>(T) {
+    return from_vector(to_vector<T>(), shape(), device());
+  });
+}
+
+void Tensor::set_data(const Tensor& other) const {
+  auto record = std::move(impl_->autograd);
+  *impl_ = *other.impl_;
+  impl_->autograd = std::move(record);
+}
+
 namespace {
 
 void append_values(std::string& text, const Tensor& tensor, const std::vector<double>& values,

@@ -83,11 +83,18 @@ class HEED_EXPORT Tensor {
   // A copy as doubles, whatever the dtype.
   std::vector<double> to_doubles() const;
 
+  // A copy in storage of its own, row-major, without autograd record.
+  Tensor clone() const;
+
   // Another layout of the same storage, without autograd record. The differentiable views
   // (reshape, transpose, slice, ...) are functions of the autograd room. Bounds are checked.
   Tensor as_strided(const Shape& shape, const Shape& strides, int64_t offset) const;
   // The same numbers without autograd record.
   Tensor detach() const { return as_strided(shape(), strides(), offset()); }
+
+  // From here on every handle of this tensor holds other's numbers (layout, dtype and device
+  // included); its autograd record stays. For loading and converting parameters.
+  void set_data(const Tensor& other) const;
 
   // In-place changes through a raw pointer have to be announced, so that autograd can tell.
   int64_t version() const { return impl_->storage->version(); }

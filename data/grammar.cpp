@@ -29,13 +29,14 @@ void check(const GrammarOptions& options) {
 
 const char* name(Split split) {
   switch (split) {
+    case Split::train:
+      return "train";
     case Split::validation:
       return "validation";
     case Split::test:
       return "test";
-    default:
-      return "train";
   }
+  return "unknown";
 }
 
 }  // namespace

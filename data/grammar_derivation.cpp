@@ -236,10 +236,10 @@ void Derivation::transitive(int length, const Agreement& subject, bool nested) {
 }
 
 // 1: sees, 2: often sees, 3: does not see, 4: does not often see.
-void Derivation::verb_group(int length, const Verb& verb, Person person) {
+void Derivation::verb_group(int length, const Verb& verb, Person subject) {
   const bool negated = length >= 3;
   const bool adverb = length == 2 || length == 4;
-  const bool third_singular = person == Person::third_singular;
+  const bool third_singular = subject == Person::third_singular;
   const int aux = negated ? say(third_singular ? "does" : "do") : -1;
   const int negation = negated ? say("not") : -1;
   const int often = adverb ? say("often") : -1;
@@ -247,7 +247,7 @@ void Derivation::verb_group(int length, const Verb& verb, Person person) {
   if (negated) {
     translate("ne", {aux, negation});
   }
-  translate(verb.target[static_cast<int>(person)], {head});
+  translate(verb.target[static_cast<int>(subject)], {head});
   if (negated) {
     translate("pas", {negation});
   }

@@ -53,7 +53,7 @@ class Derivation {
   void copular(int length, const Agreement& subject);
   void intransitive(int length, const Agreement& subject);
   void transitive(int length, const Agreement& subject, bool nested);
-  void verb_group(int length, const Verb& verb, Person person);
+  void verb_group(int length, const Verb& verb, Person subject);
   void prepositional_phrase(int length);
   void adjective(const Adjective& adjective, const Agreement& noun);
   void link(const Link& link);

@@ -155,7 +155,8 @@ class HEED_EXPORT Backend {
   // --- recurrent --------------------------------------------------------------------------------
   // GRU as PyTorch computes it (Cho et al. 2014 with the reset gate on the projected state):
   //   r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), y = (1 - z) n + z h
-  // gates_x, gates_h (B, 3H) in the order r, z, n: gates_x any, gates_h dense; h (B, H) dense.
+  // gates_x, gates_h (B, 3H) in the order r, z, n: gates_x with any stride between rows, gates_h
+  // dense; h (B, H) dense.
   // Rows whose mask (B) is false keep h. gates (B, 3H) receives r, z, n for backward.
   virtual void gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
                         const Tensor& mask, const Tensor& y, const Tensor& gates) = 0;

@@ -188,10 +188,12 @@ Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
   }
   const Tensor state = dense(h);
   const Tensor recurrent = dense(gates_h);
+  // A slice of all steps' gates is read in place.
+  const Tensor input = gates_x.strides().dim(-1) == 1 ? gates_x : dense(gates_x);
   const Tensor keep = mask.defined() ? dense(broadcast_to(mask, {h.dim(0)})) : Tensor();
   const Tensor gates = empty_like(recurrent);
   const Tensor y = empty_like(state);
-  backend(h).gru_cell(gates_x, recurrent, state, keep, y, gates);
+  backend(h).gru_cell(input, recurrent, state, keep, y, gates);
   return record("gru_cell", {gates_x, gates_h, h}, y,
                 [gates = Saved(gates), recurrent = Saved(recurrent), state = Saved(state),
                  keep = Saved(keep)](const BackwardContext& context) -> Gradients {

@@ -60,9 +60,9 @@ struct ModelConfig {
 
 struct TrainConfig {
   int64_t steps = 0;
-  int64_t epochs = 0;
+  int64_t epochs = 10;
   std::string optimizer = "adam";
-  double learning_rate = 1e-3;
+  double learning_rate = 0;
   double momentum = 0;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -103,8 +103,8 @@ struct Config {
 };
 
 // Reads a TOML file, then the overrides ("train.steps=100", later ones win), then resolves what
-// follows from other keys (run.name, model.embedding_width, attention_width, ffn_width,
-// train.epochs, train.epsilon). Throws one InputError that holds a line for every mistake.
+// follows from other keys: run.name, the widths left 0, train.epochs where train.steps is given,
+// train.learning_rate and epsilon. Throws one InputError that holds a line for every mistake.
 HEED_EXPORT Config load_config(const std::string& path,
                                const std::vector<std::string>& overrides = {});
 

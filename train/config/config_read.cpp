@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +15,7 @@
 #include "train/config/config_rules.h"
 #include "train/config/config_table.h"
 #include "train/config/nearest.h"
+#include "train/config/unknown.h"
 
 namespace heed::train {
 namespace {
@@ -28,7 +31,7 @@ std::string type_of(const toml::node& node) {
     case toml::node_type::integer:
       return "an integer";
     case toml::node_type::floating_point:
-      return "a number with a fraction";
+      return "a float";
     case toml::node_type::boolean:
       return "a boolean";
     default:
@@ -89,14 +92,6 @@ struct Store {
   }
 };
 
-// 'name', with what would break a line escaped and long ones cut.
-std::string named(std::string_view name) {
-  constexpr size_t longest = 80;
-  std::string text = toml_string(name.substr(0, longest));
-  text.front() = text.back() = '\'';
-  return text;
-}
-
 // Gathers every mistake before it gives up.
 class Reader {
  public:
@@ -118,8 +113,6 @@ class Reader {
   bool check_value(const Key& key, const std::string& place);
   void check_conditions();
   void check_rules();
-  std::string unknown_key(std::string_view section, std::string_view key,
-                          const std::string& place) const;
   template <typename... Args>
   void mistake(fmt::format_string<Args...> format, Args&&... args) {
     mistakes_.emplace_back(line_, "[config] " + fmt::format(format, std::forward<Args>(args)...));
@@ -146,19 +139,14 @@ void Reader::read_file(std::string text, const std::string& source) {
   for (const auto& [name, node] : *file) {
     line_ = name.source().begin.line;
     const std::string place = fmt::format("{}:{}", source, line_);
-    const auto sections = config_sections();
-    const bool known = std::ranges::find(sections, name.str(), &Section::name) != sections.end();
+    const bool known = is_section(name.str());
     if (known && node.is_table()) {
       read_section(name.str(), *node.as_table(), source);
     } else if (known) {
       mistake("{} is {}, a section [{}] is expected: {}", name.str(), type_of(node), name.str(),
               place);
     } else if (node.is_table()) {
-      std::vector<std::string_view> names;
-      std::ranges::transform(sections, std::back_inserter(names), &Section::name);
-      const std::string_view near = nearest(name.str(), names);
-      mistake("unknown section {}, {}{}", named(name.str()), place,
-              near.empty() ? "" : fmt::format("; did you mean [{}]?", near));
+      mistakes_.emplace_back(line_, unknown_section(name.str(), place));
     } else {
       mistakes_.emplace_back(line_, unknown_key("", name.str(), place));
     }
@@ -193,6 +181,8 @@ std::optional<toml::table> Reader::parse(std::string text, const std::string& so
         if (!table) {
           continue;
         }
+      } else if (what.find("utf-8") != std::string_view::npos) {
+        mistake("{}:{}:{} is not valid UTF-8", source, line_, where.column);
       } else if (!duplicates) {
         constexpr std::string_view prefix = "Error while parsing ";
         std::string context;
@@ -224,37 +214,6 @@ void Reader::read_section(std::string_view section, const toml::table& table,
   }
 }
 
-std::string Reader::unknown_key(std::string_view section, std::string_view key,
-                                const std::string& place) const {
-  std::vector<std::string_view> siblings, all;
-  const Key* elsewhere = nullptr;
-  for (const Key& known : config_table()) {
-    all.push_back(known.key());
-    if (known.section() == section) {
-      siblings.push_back(known.key());
-    }
-    if (known.key() == key && elsewhere == nullptr) {
-      elsewhere = &known;
-    }
-  }
-  std::string_view near = elsewhere == nullptr ? nearest(key, siblings) : std::string_view();
-  std::string hint = near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
-  if (near.empty()) {
-    if (elsewhere == nullptr) {
-      near = nearest(key, all);
-      const auto table = config_table();
-      elsewhere = near.empty() ? nullptr : &*std::ranges::find(table, near, &Key::key);
-    }
-    hint = elsewhere == nullptr ? "; `heed config` lists all keys"
-                                : fmt::format("; did you mean '{}' in [{}]?", elsewhere->key(),
-                                              elsewhere->section());
-  }
-  return section.empty() ? fmt::format("[config] key {} stands outside of any section, {}{}",
-                                       named(key), place, hint)
-                         : fmt::format("[config] unknown key {} in [{}], {}{}", named(key), section,
-                                       place, hint);
-}
-
 void Reader::read_overrides(const std::vector<std::string>& overrides) {
   line_ = after_file;
   for (const std::string& text : overrides) {
@@ -273,7 +232,10 @@ void Reader::read_override(const std::string& text) {
   }
   const Key* key = find_key(name);
   if (key == nullptr) {
-    mistakes_.emplace_back(line_, unknown_key(name.substr(0, dot), name.substr(dot + 1), place));
+    const std::string_view section = name.substr(0, dot);
+    mistakes_.emplace_back(line_, is_section(section)
+                                      ? unknown_key(section, name.substr(dot + 1), place)
+                                      : unknown_section(section, place));
     return;
   }
   // The value is TOML, or else (and always for a key that takes text) the text as it stands.
@@ -389,6 +351,9 @@ Config Reader::finish(const std::string& stem) {
   for (const Override& override : overrides_) {
     assign(*override.key, *override.holder.get("value"), override.place);
   }
+  if (config_.train.steps > 0 && !given_.contains("train.epochs")) {
+    config_.train.epochs = 0;
+  }
   if (readable_) {
     check_conditions();
     check_rules();
@@ -409,7 +374,8 @@ std::string read_text(const std::string& path) {
   namespace fs = std::filesystem;
   constexpr size_t largest = 1 << 20;
   std::error_code ignored;
-  HEED_CHECK_INPUT(fs::exists(path, ignored), "config", "{} does not exist", path);
+  HEED_CHECK_INPUT(fs::exists(path, ignored), "config", "{} does not exist",
+                   path.empty() ? "''" : path);
   HEED_CHECK_INPUT(!fs::is_directory(path, ignored), "config",
                    "{} is a folder, a TOML file is expected", path);
   std::ifstream file(path, std::ios::binary);

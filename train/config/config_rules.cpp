@@ -15,16 +15,17 @@ std::string run_name(const Config& config) {
   const std::string& name = config.run.name;
   const bool plain = name.find('/') == std::string::npos && name != "." && name != "..";
   return plain ? ""
-               : fmt::format("run.name is {}, a folder name without '/' is expected", toml_string(name));
+               : fmt::format("run.name is {}, a folder name without '/' is expected",
+                             toml_string(name));
 }
 
 std::string task_and_kind(const Config& config) {
   const bool language_model = config.model.kind == "causal_lm";
   const std::string task = language_model ? "language_model" : "translation";
-  return config.data.task == task
-             ? ""
-             : fmt::format("model.kind = {} needs data.task = {}, which is {}",
-                           toml_string(config.model.kind), toml_string(task), toml_string(config.data.task));
+  return config.data.task == task ? ""
+                                  : fmt::format("model.kind = {} needs data.task = {}, which is {}",
+                                                toml_string(config.model.kind), toml_string(task),
+                                                toml_string(config.data.task));
 }
 
 std::string train_corpus(const Config& config) {
@@ -106,7 +107,7 @@ std::span<const Rule> config_rules() {
       {{"data.max_ratio"}, length_ratio},
       {{"model.width", "model.heads", "model.kind"}, width_and_heads},
       {{"model.initialization", "model.kind"}, paper_initialization},
-      {{"train.epochs"}, something_to_do},
+      {{"train.epochs", "train.steps"}, something_to_do},
       {{"train.schedule", "data.validation"}, plateau_and_validation},
       {{"train.min_learning_rate", "train.learning_rate"}, least_learning_rate},
       {{"decode.min_length", "decode.max_length"}, output_lengths},
@@ -133,9 +134,6 @@ void resolve(Config& config, const std::string& stem) {
   }
   if (model.kind == "rnnsearch") {
     fill(model.attention_width, model.width);
-  }
-  if (train.steps == 0) {
-    fill(train.epochs, 10);
   }
   fill(train.learning_rate, usual_learning_rate(train.optimizer));
   if (train.optimizer != "sgd") {

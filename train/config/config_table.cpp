@@ -27,7 +27,8 @@ std::vector<Key> run_keys() {
       key<run, &R::name>("run.name", "the run's folder is runs/NAME; \"\" = the config file's name")
           .may_change(),
       key<run, &R::seed>("run.seed", "seed of every random choice").from(0),
-      key<run, &R::device>("run.device", "where to compute").one_of({"cpu", "cuda"}),
+      key<run, &R::device>("run.device", "the processor or the graphics card")
+          .one_of({"cpu", "cuda"}),
       key<run, &R::threads>("run.threads", "threads; 0 = the cores this process may use")
           .from(0)
           .to(4096),
@@ -49,8 +50,9 @@ std::vector<Key> data_keys() {
       key<data, &D::train>("data.train", "the corpus to learn from"),
       key<data, &D::validation>("data.validation", "held out to choose the best checkpoint by"),
       key<data, &D::test>("data.test", "held out for `heed evaluate`").may_change(),
-      key<data, &D::tokenizer>("data.tokenizer",
-                               "split into words and marks, at spaces, code points or pieces")
+      key<data, &D::tokenizer>(
+          "data.tokenizer",
+          "words and marks, what stands between spaces, code points, or SentencePiece")
           .one_of({"word", "space", "character", "subword"}),
       key<data, &D::lowercase>("data.lowercase", "lower-case every text first"),
       key<data, &D::subword_size>("data.subword_size", "pieces in each subword vocabulary")
@@ -78,9 +80,10 @@ std::vector<Key> data_keys() {
       key<data, &D::batch_tokens>("data.batch_tokens",
                                   "tokens in a batch, padding included; 0 = by batch_size")
           .from(0),
-      key<data, &D::invalid_utf8>("data.invalid_utf8", "bytes that are no UTF-8: stop, or U+FFFD")
+      key<data, &D::invalid_utf8>("data.invalid_utf8",
+                                  "stop at bytes that are no UTF-8, or read U+FFFD")
           .one_of({"error", "replace"}),
-      key<data, &D::empty>("data.empty", "pairs with an empty side: leave out, or stop")
+      key<data, &D::empty>("data.empty", "pairs with an empty side are left out, or stop the run")
           .one_of({"drop", "error"})
           .only("data.task", {"translation"}),
       key<data, &D::reverse_source>("data.reverse_source", "feed the source backwards")
@@ -96,7 +99,7 @@ std::vector<Key> model_keys() {
   const std::vector<std::string_view> recurrent = {"rnnsearch", "rnnencdec"};
   const std::vector<std::string_view> transformers = {"transformer", "causal_lm"};
   return {
-      key<model, &M::kind>("model.kind", "the network")
+      key<model, &M::kind>("model.kind", "the architecture")
           .one_of({"rnnsearch", "rnnencdec", "transformer", "causal_lm"}),
       key<model, &M::width>("model.width", "hidden units").from(1).to(widest),
       key<model, &M::embedding_width>("model.embedding_width",
@@ -146,8 +149,9 @@ std::vector<Key> train_keys() {
       key<train, &T::steps>("train.steps", "updates to make; 0 = as many as epochs say")
           .from(0)
           .may_change(),
-      key<train, &T::epochs>("train.epochs",
-                             "passes over the corpus; 0 = as many as steps say, 10 without steps")
+      key<train, &T::epochs>(
+          "train.epochs",
+          "passes over the corpus; 0 = as many as steps say, as when only those are given")
           .from(0)
           .may_change(),
       key<train, &T::optimizer>("train.optimizer", "the rule of an update")
@@ -227,8 +231,8 @@ std::vector<Key> train_keys() {
           .from(0)
           .unless("data.validation", {"none"})
           .may_change(),
-      key<train, &T::nonfinite>("train.nonfinite",
-                                "a NaN or inf in the loss or a gradient: stop, or skip the update")
+      key<train, &T::nonfinite>(
+          "train.nonfinite", "at a NaN or inf in the loss or a gradient, stop or skip the update")
           .one_of({"stop", "skip"}),
   };
 }
@@ -355,8 +359,9 @@ std::string Key::text(Config& config) const {
       if (x->empty()) {
         return toml_string("none");
       }
-      return x->size() == 1 ? toml_string(x->front())
-                            : fmt::format("[{}, {}]", toml_string(x->front()), toml_string(x->back()));
+      return x->size() == 1
+                 ? toml_string(x->front())
+                 : fmt::format("[{}, {}]", toml_string(x->front()), toml_string(x->back()));
     }
   };
   return std::visit(Writer{}, value(config));

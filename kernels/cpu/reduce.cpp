@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "core/threads.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/strided.h"
+
+namespace heed::kernels {
+namespace {
+
+// Sums are added up in f64 whatever the dtype; a maximum that meets NaN is NaN.
+struct Sum {
+  static double start() { return 0; }
+  static double add(double a, double b) { return a + b; }
+};
+struct Maximum {
+  static double start() { return -std::numeric_limits<double>::infinity(); }
+  static double add(double a, double b) { return b > a || b != b ? b : a; }
+};
+
+// The dimensions of x in two groups: those y keeps, and those that fall together.
+struct Split {
+  Shape kept, kept_x, kept_y;
+  Shape reduced, reduced_x;
+
+  Split(const Tensor& x, const Tensor& y) {
+    for (int d = 0; d < x.rank(); ++d) {
+      if (y.shape()[d] == 1 && x.shape()[d] != 1) {
+        reduced.push_back(x.shape()[d]);
+        reduced_x.push_back(x.strides()[d]);
+      } else {
+        HEED_ASSERT(y.shape()[d] == x.shape()[d], "{} to {}", x.shape().to_string(),
+                    y.shape().to_string());
+        kept.push_back(x.shape()[d]);
+        kept_x.push_back(x.strides()[d]);
+        kept_y.push_back(y.strides()[d]);
+      }
+    }
+  }
+};
+
+std::vector<int64_t> offsets_of(const Shape& shape, const Shape& strides) {
+  std::vector<int64_t> offsets;
+  offsets.reserve(static_cast<size_t>(shape.numel()));
+  for_each_offset(shape, strides, [&](int64_t offset) { offsets.push_back(offset); });
+  return offsets;
+}
+
+template <typename T, typename Op>
+double reduce_line(const T* x, int64_t n, int64_t stride) {
+  double lanes[4] = {Op::start(), Op::start(), Op::start(), Op::start()};
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (int64_t lane = 0; lane < 4; ++lane) {
+      lanes[lane] = Op::add(lanes[lane], static_cast<double>(x[(i + lane) * stride]));
+    }
+  }
+  for (; i < n; ++i) {
+    lanes[0] = Op::add(lanes[0], static_cast<double>(x[i * stride]));
+  }
+  return Op::add(Op::add(lanes[0], lanes[1]), Op::add(lanes[2], lanes[3]));
+}
+
+// Columns: the last dimension is kept and dense, so whole rows are added to a row of sums.
+template <typename T, typename Op>
+void reduce_columns(const T* x, T* y, const Split& split) {
+  const int64_t width = split.kept.dim(-1);
+  Shape outer = split.kept, outer_x = split.kept_x, outer_y = split.kept_y;
+  outer.erase(outer.rank() - 1);
+  outer_x.erase(outer_x.rank() - 1);
+  outer_y.erase(outer_y.rank() - 1);
+  const auto from = offsets_of(outer, outer_x);
+  const auto to = offsets_of(outer, outer_y);
+  const auto rows = offsets_of(split.reduced, split.reduced_x);
+  const int64_t y_step = split.kept_y.dim(-1);
+  const auto lines = static_cast<int64_t>(from.size());
+  const int64_t work = static_cast<int64_t>(rows.size()) * lines;
+  const int64_t grain = std::max<int64_t>(16, elementwise_grain / std::max<int64_t>(work, 1));
+  parallel_for(width, grain, [&](int64_t begin, int64_t end) {
+    std::vector<double> sums(static_cast<size_t>(end - begin));
+    for (size_t line = 0; line < from.size(); ++line) {
+      std::fill(sums.begin(), sums.end(), Op::start());
+      for (const int64_t row : rows) {
+        const T* values = x + from[line] + row + begin;
+        for (size_t i = 0; i < sums.size(); ++i) {
+          sums[i] = Op::add(sums[i], static_cast<double>(values[i]));
+        }
+      }
+      for (size_t i = 0; i < sums.size(); ++i) {
+        y[to[line] + (begin + static_cast<int64_t>(i)) * y_step] = static_cast<T>(sums[i]);
+      }
+    }
+  });
+}
+
+template <typename T, typename Op>
+void reduce_for(const Tensor& x, const Tensor& y) {
+  const Split split(x, y);
+  const T* px = x.data<T>();
+  T* py = y.data<T>();
+  if (y.numel() == 0) {
+    return;
+  }
+  if (split.kept.rank() > 0 && split.kept_x.dim(-1) == 1 && split.reduced.numel() > 0) {
+    reduce_columns<T, Op>(px, py, split);
+    return;
+  }
+  // Lines along the last reduced dimension; the others give the lines' starts.
+  Shape outer = split.reduced, outer_x = split.reduced_x;
+  int64_t length = 1;
+  int64_t stride = 1;
+  if (outer.rank() > 0) {
+    length = outer.dim(-1);
+    stride = outer_x.dim(-1);
+    outer.erase(outer.rank() - 1);
+    outer_x.erase(outer_x.rank() - 1);
+  }
+  const auto lines = offsets_of(outer, outer_x);
+  const auto from = offsets_of(split.kept, split.kept_x);
+  const auto to = offsets_of(split.kept, split.kept_y);
+  const int64_t work = std::max<int64_t>(1, split.reduced.numel());
+  parallel_for(y.numel(), std::max<int64_t>(1, elementwise_grain / work),
+               [&](int64_t begin, int64_t end) {
+                 for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+                   double total = Op::start();
+                   for (const int64_t line : lines) {
+                     total = Op::add(total, reduce_line<T, Op>(px + from[i] + line, length, stride));
+                   }
+                   py[to[i]] = static_cast<T>(total);
+                 }
+               });
+}
+
+}  // namespace
+
+void CpuBackend::reduce(ReduceOp op, const Tensor& x, const Tensor& y) {
+  dispatch_floating("reduce", x.dtype(), [&]<typename T>(T) {
+    op == ReduceOp::sum ? reduce_for<T, Sum>(x, y) : reduce_for<T, Maximum>(x, y);
+  });
+}
+
+void CpuBackend::arg_max(const Tensor& x, const Tensor& y) {
+  const int64_t width = x.dim(1);
+  dispatch_floating("arg_max", x.dtype(), [&]<typename T>(T) {
+    parallel_for(x.dim(0), std::max<int64_t>(1, elementwise_grain / width),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t n = begin; n < end; ++n) {
+                     const T* row = x.data<T>() + n * width;
+                     y.data<int32_t>()[n] =
+                         static_cast<int32_t>(std::max_element(row, row + width) - row);
+                   }
+                 });
+  });
+}
+
+void CpuBackend::top_k(const Tensor& x, const Tensor& values, const Tensor& indices) {
+  const int64_t width = x.dim(1);
+  const int64_t k = values.dim(1);
+  dispatch_floating("top_k", x.dtype(), [&]<typename T>(T) {
+    parallel_for(x.dim(0), std::max<int64_t>(1, elementwise_grain / width),
+                 [&](int64_t begin, int64_t end) {
+                   std::vector<int32_t> order(static_cast<size_t>(width));
+                   for (int64_t n = begin; n < end; ++n) {
+                     const T* row = x.data<T>() + n * width;
+                     std::iota(order.begin(), order.end(), 0);
+                     std::partial_sort(order.begin(), order.begin() + k, order.end(),
+                                       [row](int32_t a, int32_t b) {
+                                         return row[a] > row[b] || (row[a] == row[b] && a < b);
+                                       });
+                     for (int64_t i = 0; i < k; ++i) {
+                       const int32_t index = order[static_cast<size_t>(i)];
+                       values.data<T>()[n * k + i] = row[index];
+                       indices.data<int32_t>()[n * k + i] = index;
+                     }
+                   }
+                 });
+  });
+}
+
+void CpuBackend::sum_of_squares(const Tensor& x, const Tensor& y) {
+  dispatch_floating("sum_of_squares", x.dtype(), [&]<typename T>(T) {
+    // Fixed blocks, so that the result does not depend on the thread count.
+    constexpr int64_t block = 1 << 14;
+    const T* px = x.data<T>();
+    const int64_t blocks = (x.numel() + block - 1) / block;
+    std::vector<double> sums(static_cast<size_t>(blocks));
+    parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        double lanes[8] = {};
+        const int64_t last = std::min(x.numel(), (b + 1) * block);
+        int64_t i = b * block;
+        for (; i + 8 <= last; i += 8) {
+          for (int64_t lane = 0; lane < 8; ++lane) {
+            const auto value = static_cast<double>(px[i + lane]);
+            lanes[lane] += value * value;
+          }
+        }
+        for (; i < last; ++i) {
+          lanes[0] += static_cast<double>(px[i]) * static_cast<double>(px[i]);
+        }
+        sums[static_cast<size_t>(b)] = std::accumulate(lanes, lanes + 8, 0.0);
+      }
+    });
+    *y.data<double>() = std::accumulate(sums.begin(), sums.end(), 0.0);
+  });
+}
+
+void CpuBackend::all_finite(const Tensor& x, const Tensor& y) {
+  dispatch_floating("all_finite", x.dtype(), [&]<typename T>(T) {
+    const T* px = x.data<T>();
+    std::atomic<bool> finite{true};
+    for_each_run<1>({&x}, [&](const auto& at, const auto& step, int64_t n) {
+      // x - x is 0 for a finite x and NaN otherwise.
+      T zeros = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        const T value = px[at[0] + i * step[0]];
+        zeros += value - value;
+      }
+      if (zeros != 0) {
+        finite.store(false, std::memory_order_relaxed);
+      }
+    });
+    *y.data<bool>() = finite.load();
+  });
+}
+
+}  // namespace heed::kernels

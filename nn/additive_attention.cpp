@@ -1,0 +1,37 @@
+#include "nn/additive_attention.h"
+
+#include <cmath>
+
+#include "autograd/functions.h"
+#include "nn/init.h"
+
+namespace heed::nn {
+
+AdditiveAttention::AdditiveAttention(int64_t query_width, int64_t annotation_width, int64_t width,
+                                     Generator& generator)
+    : query(query_width, width, generator, false),
+      key(annotation_width, width, generator),
+      score(register_parameter("score", Tensor::empty({width}))) {
+  register_module("query", query);
+  register_module("key", key);
+  const double bound = 1.0 / std::sqrt(static_cast<double>(width));
+  init_uniform(score, -bound, bound, generator);
+}
+
+AttentionMemory AdditiveAttention::prepare(const Tensor& annotations, const Tensor& mask) const {
+  Tensor values = annotations;
+  if (mask.defined()) {
+    values = where(unsqueeze(mask, -1), annotations,
+                   Tensor::zeros({}, annotations.dtype(), annotations.device()));
+  }
+  return {key.forward(values), values, mask};
+}
+
+AttentionResult AdditiveAttention::forward(const Tensor& query_state,
+                                           const AttentionMemory& memory) const {
+  const Tensor scores = additive_score(query.forward(query_state), memory.keys, score);
+  const Tensor weights = softmax(scores, memory.mask);
+  return {squeeze(matmul(unsqueeze(weights, 1), memory.values), 1), weights};
+}
+
+}  // namespace heed::nn

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "core/export.h"
+#include "core/random.h"
+#include "core/tensor.h"
+
+// Initialisers: they overwrite the tensor with numbers drawn from the generator, in row-major
+// order, in f64 before rounding (so f32 and f64 models start alike).
+namespace heed::nn {
+
+HEED_EXPORT void init_constant(const Tensor& tensor, double value);
+HEED_EXPORT void init_uniform(const Tensor& tensor, double low, double high, Generator& generator);
+HEED_EXPORT void init_normal(const Tensor& tensor, double deviation, Generator& generator);
+// Glorot & Bengio 2010: uniform in +-sqrt(6 / (fan_in + fan_out)); a matrix (out, in).
+HEED_EXPORT void init_xavier(const Tensor& matrix, Generator& generator);
+// Saxe et al. 2014: rows (or columns, when there are more rows) are orthonormal. Blocks of
+// `columns` rows each are made orthogonal on their own (the three gates of a GRU).
+HEED_EXPORT void init_orthogonal(const Tensor& matrix, Generator& generator);
+
+}  // namespace heed::nn

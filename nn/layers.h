@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+
+#include "core/export.h"
+#include "core/random.h"
+#include "nn/module.h"
+
+namespace heed::nn {
+
+// y = x W^T + b. weight (out, in), bias (out); both uniform in +-1 / sqrt(in).
+class HEED_EXPORT Linear : public Module {
+ public:
+  Linear(int64_t in, int64_t out, Generator& generator, bool with_bias = true);
+  Tensor forward(const Tensor& x) const;  // (..., in) -> (..., out)
+
+  Tensor weight;
+  Tensor bias;  // undefined without bias
+};
+
+// weight (vocabulary, width), normal with deviation 1; the row of `padding` starts as zeros and
+// gets no gradient.
+class HEED_EXPORT Embedding : public Module {
+ public:
+  Embedding(int64_t vocabulary, int64_t width, Generator& generator, int64_t padding = -1);
+  Tensor forward(const Tensor& ids) const;  // (...) i32 -> (..., width)
+
+  Tensor weight;
+
+ private:
+  int64_t padding_;
+};
+
+// In training keeps an element with probability 1 - p and scales it up; the identity otherwise.
+class HEED_EXPORT Dropout : public Module {
+ public:
+  explicit Dropout(double p);
+  Tensor forward(const Tensor& x) const;
+
+ private:
+  double p_;
+};
+
+// Over the last dimension; weight starts as ones, bias as zeros.
+class HEED_EXPORT LayerNorm : public Module {
+ public:
+  explicit LayerNorm(int64_t width, double epsilon = 1e-5);
+  Tensor forward(const Tensor& x) const;
+
+  Tensor weight;
+  Tensor bias;
+
+ private:
+  double epsilon_;
+};
+
+}  // namespace heed::nn

@@ -1,0 +1,156 @@
+#include "nn/module.h"
+
+#include <algorithm>
+#include <set>
+
+#include "autograd/functions/views.h"
+#include "core/error.h"
+
+namespace heed::nn {
+
+Tensor Module::register_parameter(std::string name, const Tensor& parameter) {
+  set_requires_grad(parameter);
+  parameters_.push_back({std::move(name), parameter});
+  return parameter;
+}
+
+void Module::register_module(std::string name, Module& child) {
+  children_.emplace_back(std::move(name), &child);
+}
+
+void Module::collect(const std::string& prefix, std::vector<NamedTensor>& all) const {
+  for (const auto& [name, parameter] : parameters_) {
+    all.push_back({prefix + name, parameter});
+  }
+  for (const auto& [name, child] : children_) {
+    child->collect(prefix + name + ".", all);
+  }
+}
+
+std::vector<NamedTensor> Module::named_parameters() const {
+  std::vector<NamedTensor> all;
+  collect("", all);
+  std::vector<NamedTensor> unique;
+  std::set<const void*> seen;
+  for (NamedTensor& entry : all) {
+    if (seen.insert(entry.tensor.identity()).second) {
+      unique.push_back(std::move(entry));
+    }
+  }
+  return unique;
+}
+
+std::map<std::string, std::string> Module::aliases() const {
+  std::vector<NamedTensor> all;
+  collect("", all);
+  std::map<const void*, std::string> first_name;
+  std::map<std::string, std::string> result;
+  for (const NamedTensor& entry : all) {
+    const auto [known, fresh] = first_name.try_emplace(entry.tensor.identity(), entry.name);
+    if (!fresh) {
+      result[entry.name] = known->second;
+    }
+  }
+  return result;
+}
+
+int64_t Module::parameter_count() const {
+  int64_t count = 0;
+  for (const NamedTensor& entry : named_parameters()) {
+    count += entry.tensor.numel();
+  }
+  return count;
+}
+
+void Module::load_parameters(const std::vector<NamedTensor>& tensors, const std::string& origin) {
+  const auto parameters = named_parameters();
+  std::map<std::string, Tensor> given;
+  for (const NamedTensor& entry : tensors) {
+    given[entry.name] = entry.tensor;
+  }
+  for (const auto& [alias, name] : aliases()) {
+    given.erase(alias);  // the shared tensor is taken from its first name
+  }
+  std::string wrong;
+  for (const auto& [name, parameter] : parameters) {
+    const auto found = given.find(name);
+    if (found == given.end()) {
+      wrong += fmt::format("\n  missing     {} {}", name, parameter.shape().to_string());
+    } else if (found->second.shape() != parameter.shape()) {
+      wrong += fmt::format("\n  mis-shaped  {} is {}, {} is expected", name,
+                           found->second.shape().to_string(), parameter.shape().to_string());
+    }
+    if (found != given.end()) {
+      given.erase(found);
+    }
+  }
+  for (const auto& [name, tensor] : given) {
+    wrong += fmt::format("\n  unexpected  {} {}", name, tensor.shape().to_string());
+  }
+  HEED_CHECK_INPUT(wrong.empty(), "weights", "{} does not fit this model:{}", origin, wrong);
+  const NoGradScope no_grad;
+  for (const auto& [name, parameter] : parameters) {
+    const auto source =
+        std::find_if(tensors.begin(), tensors.end(),
+                     [&, &wanted = name](const NamedTensor& entry) { return entry.name == wanted; });
+    Tensor value = to_dtype(source->tensor, parameter.dtype());
+    if (value.shares_storage(source->tensor)) {
+      value = value.clone();
+    }
+    parameter.set_data(value);
+  }
+}
+
+void Module::clear_gradients() const {
+  for (const NamedTensor& entry : named_parameters()) {
+    clear_gradient(entry.tensor);
+  }
+}
+
+void Module::convert(DType dtype, Device device) {
+  HEED_CHECK(device.kind == DeviceKind::cpu, "module", "only the cpu is supported, not {}",
+             device_name(device));
+  const NoGradScope no_grad;
+  for (const NamedTensor& entry : named_parameters()) {
+    entry.tensor.set_data(to_dtype(entry.tensor.detach(), dtype));
+    clear_gradient(entry.tensor);
+  }
+}
+
+void Module::set_training(bool training) {
+  training_ = training;
+  for (const auto& [name, child] : children_) {
+    child->set_training(training);
+  }
+}
+
+int64_t Module::describe_into(const std::string& indent, std::string& text) const {
+  int64_t total = 0;
+  for (const auto& [name, parameter] : parameters_) {
+    text += fmt::format("{}{} {}\n", indent, name, parameter.shape().to_string());
+    total += parameter.numel();
+  }
+  for (const auto& [name, child] : children_) {
+    std::string inner;
+    const int64_t count = child->describe_into(indent + "  ", inner);
+    text += fmt::format("{}{}: {} parameters\n{}", indent, name, count, inner);
+    total += count;
+  }
+  return total;
+}
+
+std::string Module::describe() const {
+  std::string text;
+  describe_into("", text);
+  for (const auto& [alias, name] : aliases()) {
+    text += fmt::format("{} is {}\n", alias, name);
+  }
+  return text + fmt::format("{} parameters\n", parameter_count());
+}
+
+EvaluationScope::EvaluationScope(Module& module) : module_(module), before_(module.training()) {
+  module_.set_training(false);
+}
+EvaluationScope::~EvaluationScope() { module_.set_training(before_); }
+
+}  // namespace heed::nn

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograd/autograd.h"
+#include "core/export.h"
+#include "core/safetensors.h"
+#include "core/tensor.h"
+
+namespace heed::nn {
+
+// A part of a network: parameters and children, registered by name. Full names are dotted
+// ("encoder.gru.weight_ih_l0") and layouts are PyTorch's, so that weights travel both ways.
+// Modules are registered by address and therefore neither copied nor moved.
+class HEED_EXPORT Module {
+ public:
+  Module() = default;
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  // In the order of registration; a parameter shared by several modules (tied weights) appears
+  // once, under its first name.
+  std::vector<NamedTensor> named_parameters() const;
+  // The other names of shared parameters, each with the name it is listed under.
+  std::map<std::string, std::string> aliases() const;
+  int64_t parameter_count() const;
+
+  // Takes the values of all parameters from `tensors`, by name. All missing, all unexpected and
+  // all mis-shaped names are reported in one InputError; nothing is changed then. `origin` is what
+  // the message calls the source (a path).
+  void load_parameters(const std::vector<NamedTensor>& tensors, const std::string& origin);
+  void clear_gradients() const;
+  // Turns every parameter into another dtype or onto another device.
+  void convert(DType dtype, Device device = {});
+
+  bool training() const { return training_; }
+  // The tree with shapes and parameter counts, one line a module or parameter.
+  std::string describe() const;
+
+ protected:
+  // Marks the tensor as requiring a gradient and returns it.
+  Tensor register_parameter(std::string name, const Tensor& parameter);
+  void register_module(std::string name, Module& child);
+
+ private:
+  friend class EvaluationScope;
+  void set_training(bool training);
+  void collect(const std::string& prefix, std::vector<NamedTensor>& all) const;
+  int64_t describe_into(const std::string& indent, std::string& text) const;
+
+  std::vector<NamedTensor> parameters_;
+  std::vector<std::pair<std::string, Module*>> children_;
+  bool training_ = true;
+};
+
+// While one lives, the module is in evaluation mode (no dropout) and nothing is recorded; the mode
+// before it comes back at the end, however that is reached.
+class HEED_EXPORT EvaluationScope {
+ public:
+  explicit EvaluationScope(Module& module);
+  ~EvaluationScope();
+  EvaluationScope(const EvaluationScope&) = delete;
+  EvaluationScope& operator=(const EvaluationScope&) = delete;
+
+ private:
+  Module& module_;
+  bool before_;
+  NoGradScope no_grad_;
+};
+
+}  // namespace heed::nn

@@ -1,0 +1,14 @@
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+// One file a command: adding one is a file here, a declaration below and a line in program.cpp.
+// A command adds its subcommand with options and a callback; what fails inside is thrown as
+// heed::Error or InputError, which the program words and turns into the exit code.
+namespace heed::train {
+
+void add_config_command(CLI::App& program);
+
+}  // namespace heed::train
