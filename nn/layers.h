@@ -13,6 +13,8 @@ class HEED_EXPORT Linear : public Module {
  public:
   Linear(int64_t in, int64_t out, Generator& generator, bool with_bias = true);
   Tensor forward(const Tensor& x) const;  // (..., in) -> (..., out)
+  // From here on the weight is another module's (tied embeddings); shapes must agree.
+  void share_weight(const Tensor& other);
 
   Tensor weight;
   Tensor bias;  // undefined without bias

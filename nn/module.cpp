@@ -14,6 +14,14 @@ Tensor Module::register_parameter(std::string name, const Tensor& parameter) {
   return parameter;
 }
 
+void Module::replace_parameter(const Tensor& registered, const Tensor& replacement) {
+  for (NamedTensor& entry : parameters_) {
+    if (entry.tensor.same(registered)) {
+      entry.tensor = replacement;
+    }
+  }
+}
+
 void Module::register_module(std::string name, Module& child) {
   children_.emplace_back(std::move(name), &child);
 }

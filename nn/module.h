@@ -44,6 +44,8 @@ class HEED_EXPORT Module {
  protected:
   // Marks the tensor as requiring a gradient and returns it.
   Tensor register_parameter(std::string name, const Tensor& parameter);
+  // Puts another tensor in the place of a registered one (tied weights).
+  void replace_parameter(const Tensor& registered, const Tensor& replacement);
   void register_module(std::string name, Module& child);
 
  private:

@@ -1,0 +1,227 @@
+#include "nn/decoding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "autograd/functions.h"
+#include "core/error.h"
+
+namespace heed::nn {
+
+double length_penalty(int64_t length, double alpha) {
+  return std::pow((5.0 + static_cast<double>(length)) / 6.0, alpha);
+}
+
+namespace {
+
+constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+
+// The search for one sentence.
+struct Search {
+  int64_t max_length = 0;
+  int64_t source_length = 0;
+  std::vector<Hypothesis> live;
+  std::vector<Hypothesis> finished;
+
+  void finish(Hypothesis hypothesis, double alpha) {
+    const auto length =
+        static_cast<int64_t>(hypothesis.tokens.size()) + (hypothesis.ended ? 1 : 0);
+    hypothesis.score = hypothesis.log_probability / length_penalty(length, alpha);
+    const auto better = [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; };
+    finished.insert(std::upper_bound(finished.begin(), finished.end(), hypothesis, better),
+                    std::move(hypothesis));
+  }
+
+  // Whether some continuation of a live hypothesis could still enter the n best. Log-probabilities
+  // only fall, and a penalty with alpha > 0 is mildest at the greatest length.
+  bool can_improve(const DecodingOptions& options) const {
+    if (live.empty()) {
+      return false;
+    }
+    if (static_cast<int64_t>(finished.size()) < options.n_best) {
+      return true;
+    }
+    const auto next = static_cast<int64_t>(live.front().tokens.size()) + 1;
+    const int64_t mildest = options.length_penalty > 0 ? max_length : next;
+    double best = minus_infinity;
+    for (const Hypothesis& hypothesis : live) {
+      best = std::max(best, hypothesis.log_probability /
+                                length_penalty(mildest, options.length_penalty));
+    }
+    return best > finished[static_cast<size_t>(options.n_best - 1)].score;
+  }
+};
+
+struct Candidate {
+  size_t parent;
+  int32_t token;
+  double log_probability;
+};
+
+struct AttentionRows {
+  std::vector<float> weights;  // (rows, width); empty without attention
+  int64_t width = 0;
+};
+
+void check_options(const DecodingOptions& options) {
+  HEED_CHECK_INPUT(options.beam_size >= 1, "decode", "beam size {} is not positive",
+                   options.beam_size);
+  HEED_CHECK_INPUT(options.n_best >= 1 && options.n_best <= options.beam_size, "decode",
+                   "{} best hypotheses cannot come from a beam of {}", options.n_best,
+                   options.beam_size);
+}
+
+class Decoder {
+ public:
+  Decoder(TranslationModel& model, const PaddedIds& source, const DecodingOptions& options)
+      : model_(model), options_(options) {
+    for (const int64_t length : source.lengths) {
+      Search search;
+      search.source_length = length;
+      search.max_length = options.max_length > 0 ? options.max_length : 2 * length + 10;
+      search.live.emplace_back();
+      searches_.push_back(std::move(search));
+    }
+    state_ = model.start(source);
+    for (size_t i = 0; i < searches_.size(); ++i) {
+      active_.push_back(i);
+    }
+  }
+
+  std::vector<std::vector<Hypothesis>> run() {
+    for (int64_t length = 0; !active_.empty(); ++length) {
+      step(length);
+    }
+    std::vector<std::vector<Hypothesis>> results;
+    for (Search& search : searches_) {
+      auto& pool = search.finished;
+      pool.resize(std::min(pool.size(), static_cast<size_t>(options_.n_best)));
+      results.push_back(std::move(pool));
+    }
+    return results;
+  }
+
+ private:
+  // Rows of the model's batch are the live hypotheses of the active searches, in order.
+  void step(int64_t length) {
+    std::vector<int32_t> tokens;
+    for (const size_t i : active_) {
+      for (const Hypothesis& hypothesis : searches_[i].live) {
+        tokens.push_back(hypothesis.tokens.empty() ? options_.start_id : hypothesis.tokens.back());
+      }
+    }
+    const auto rows = static_cast<int64_t>(tokens.size());
+    const auto output = model_.step(*state_, Tensor::from_vector(tokens, {rows}));
+    const int64_t wanted =
+        std::min(model_.target_vocabulary(),
+                 options_.beam_size + 1 + static_cast<int64_t>(options_.never.size()));
+    const TopK best = top_k(log_softmax(output.logits), wanted);
+    const auto values = best.values.to_doubles();
+    const auto indices = best.indices.to_vector<int32_t>();
+    AttentionRows attention;
+    if (output.attention.defined()) {
+      attention = {to_dtype(output.attention, DType::f32).to_vector<float>(),
+                   output.attention.dim(1)};
+    }
+
+    std::vector<int32_t> kept_rows;
+    std::vector<size_t> still_active;
+    size_t first_row = 0;
+    for (const size_t i : active_) {
+      Search& search = searches_[i];
+      const std::vector<Hypothesis> parents = std::move(search.live);
+      search.live.clear();
+      std::vector<Candidate> candidates;
+      for (size_t p = 0; p < parents.size(); ++p) {
+        for (int64_t c = 0; c < wanted; ++c) {
+          const size_t at = (first_row + p) * static_cast<size_t>(wanted) + static_cast<size_t>(c);
+          if (allowed(indices[at], length)) {
+            candidates.push_back({p, indices[at], parents[p].log_probability + values[at]});
+          }
+        }
+      }
+      const auto keep = std::min(candidates.size(), static_cast<size_t>(options_.beam_size));
+      std::stable_sort(candidates.begin(), candidates.end(),
+                       [](const Candidate& a, const Candidate& b) {
+                         return a.log_probability > b.log_probability;
+                       });
+      candidates.resize(keep);
+      std::vector<int32_t> live_rows;
+      for (const Candidate& candidate : candidates) {
+        const size_t row = first_row + candidate.parent;
+        Hypothesis grown = extend(parents[candidate.parent], candidate, row, attention, search);
+        const bool ends = candidate.token == options_.end_id;
+        if (ends || length + 1 >= search.max_length) {
+          grown.ended = ends;
+          search.finish(std::move(grown), options_.length_penalty);
+        } else {
+          search.live.push_back(std::move(grown));
+          live_rows.push_back(static_cast<int32_t>(row));
+        }
+      }
+      if (search.can_improve(options_)) {
+        still_active.push_back(i);
+        kept_rows.insert(kept_rows.end(), live_rows.begin(), live_rows.end());
+      }
+      first_row += parents.size();
+    }
+    active_ = std::move(still_active);
+    if (!active_.empty() && !is_identity(kept_rows, first_row)) {
+      state_->select(kept_rows);
+    }
+  }
+
+  bool allowed(int32_t token, int64_t length) const {
+    if (token == options_.end_id) {
+      return length >= options_.min_length;
+    }
+    return std::find(options_.never.begin(), options_.never.end(), token) == options_.never.end();
+  }
+
+  Hypothesis extend(const Hypothesis& parent, const Candidate& candidate, size_t row,
+                    const AttentionRows& attention, const Search& search) const {
+    Hypothesis grown = parent;
+    grown.log_probability = candidate.log_probability;
+    if (candidate.token != options_.end_id) {
+      grown.tokens.push_back(candidate.token);
+    }
+    if (!attention.weights.empty()) {
+      const auto begin = attention.weights.begin() + static_cast<int64_t>(row) * attention.width;
+      grown.attention.emplace_back(begin, begin + search.source_length);
+    }
+    return grown;
+  }
+
+  static bool is_identity(const std::vector<int32_t>& rows, size_t count) {
+    if (rows.size() != count) {
+      return false;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      if (rows[i] != static_cast<int32_t>(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  TranslationModel& model_;
+  DecodingOptions options_;
+  std::vector<Search> searches_;
+  std::vector<size_t> active_;
+  std::unique_ptr<DecoderState> state_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Hypothesis>> decode(TranslationModel& model, const PaddedIds& source,
+                                            const DecodingOptions& options) {
+  check_options(options);
+  if (source.batch() == 0) {
+    return {};
+  }
+  const EvaluationScope evaluation(model);
+  return Decoder(model, source, options).run();
+}
+
+}  // namespace heed::nn
