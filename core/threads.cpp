@@ -41,8 +41,9 @@ int64_t part_begin(int64_t count, int64_t parts, int64_t index) {
   return count / parts * index + std::min(count % parts, index);
 }
 
-// Persistent workers. A job is announced by a new generation number; workers look for it for some
-// microseconds, since the next job of a training step follows soon, and then sleep.
+// Persistent workers. A job is announced by its number and its parts in one word, so that a worker
+// which sat one job out and comes late cannot take a share of the next one twice. Workers look for
+// a job for some microseconds, since the next one of a training step follows soon, and then sleep.
 class Pool {
  public:
   explicit Pool(int threads) {
@@ -54,7 +55,7 @@ class Pool {
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
-      generation_.fetch_add(1, std::memory_order_release);
+      announce(0);
     }
     wake_.notify_all();
     for (std::thread& worker : workers_) {
@@ -76,7 +77,7 @@ class Pool {
     remaining_.store(static_cast<int>(parts) - 1, std::memory_order_relaxed);
     {
       const std::lock_guard lock(mutex_);
-      generation_.fetch_add(1, std::memory_order_release);
+      announce(parts);
     }
     if (sleeping_.load() > 0) {
       wake_.notify_all();
@@ -92,6 +93,11 @@ class Pool {
 
  private:
   static constexpr int most_spins = 20000;
+
+  void announce(int64_t parts) {
+    const uint64_t job = (announced_.load(std::memory_order_relaxed) >> 32) + 1;
+    announced_.store(job << 32 | static_cast<uint64_t>(parts), std::memory_order_release);
+  }
 
   void run_part(int64_t index) {
     inside_part = true;
@@ -115,7 +121,7 @@ class Pool {
       }
       // Workers past the number of parts have nothing to do and are not waited for: they must not
       // read the job, which may be over.
-      if (index < parts_.load(std::memory_order_relaxed)) {
+      if (index < static_cast<int64_t>(seen & 0xFFFFFFFF)) {
         run_part(index);
         remaining_.fetch_sub(1, std::memory_order_release);
       }
@@ -124,7 +130,7 @@ class Pool {
 
   uint64_t wait_for_job(uint64_t seen) {
     for (int spins = 0; spins < most_spins; ++spins) {
-      const uint64_t now = generation_.load(std::memory_order_acquire);
+      const uint64_t now = announced_.load(std::memory_order_acquire);
       if (now != seen) {
         return now;
       }
@@ -132,22 +138,22 @@ class Pool {
     }
     std::unique_lock lock(mutex_);
     sleeping_.fetch_add(1);
-    wake_.wait(lock, [&] { return generation_.load(std::memory_order_relaxed) != seen; });
+    wake_.wait(lock, [&] { return announced_.load(std::memory_order_relaxed) != seen; });
     sleeping_.fetch_sub(1);
-    return generation_.load(std::memory_order_acquire);
+    return announced_.load(std::memory_order_acquire);
   }
 
   std::vector<std::thread> workers_;
   std::mutex job_mutex_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::atomic<uint64_t> generation_{0};
+  std::atomic<uint64_t> announced_{0};
   std::atomic<int> sleeping_{0};
   std::atomic<int> remaining_{0};
   std::atomic<bool> stop_{false};
   // The job:
   int64_t count_ = 0;
-  std::atomic<int64_t> parts_{0};
+  int64_t parts_ = 0;
   void* context_ = nullptr;
   detail::RangeFunction function_ = nullptr;
   std::exception_ptr failure_;
@@ -189,9 +195,9 @@ void parallel_for(int64_t count, int64_t grain, void* context, RangeFunction fun
     function(context, 0, count);
     return;
   }
-  const int64_t most_parts = (count + grain - 1) / std::max<int64_t>(grain, 1);
+  const int64_t most_parts = count / std::max<int64_t>(grain, 1);
   const int64_t parts = std::min<int64_t>(pool()->threads(), most_parts);
-  if (parts == 1) {
+  if (parts <= 1) {
     function(context, 0, count);
     return;
   }

@@ -14,8 +14,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 template <class D, class V>
 HWY_INLINE V exp_of(D d, V x) {
-  // Highway's Exp maps what underflows to 0 and what overflows to inf, but NaN to a number.
-  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(d, x));
+  // Highway's Exp maps what underflows to 0, but is undefined for what overflows and for NaN.
+  // x + inf is NaN or inf as x asks.
+  const V largest = hn::Set(d, sizeof(hn::TFromD<D>) == 4 ? 88.72283 : 709.782712893384);
+  return hn::IfThenElse(hn::Le(x, largest), hn::Exp(d, x), hn::Add(x, hn::Inf(d)));
 }
 
 template <class D, class V>

@@ -120,7 +120,7 @@ TEST_F(Threads, ManyJobsOfChangingWidthLoseAndRepeatNothing) {
   std::atomic<int64_t> items{0};
   int64_t expected_calls = 0;
   int64_t expected_items = 0;
-  for (int job = 0; job < 3000; ++job) {
+  for (int job = 0; job < 400; ++job) {
     const int64_t count = 2 + job % 4;
     parallel_for(count, 1, [&](int64_t begin, int64_t end) {
       calls.fetch_add(1, std::memory_order_relaxed);
@@ -137,14 +137,14 @@ TEST_F(Threads, TwoCallersTakeTurns) {
   set_thread_count(3);
   std::atomic<int64_t> items{0};
   const auto work = [&] {
-    for (int job = 0; job < 300; ++job) {
+    for (int job = 0; job < 100; ++job) {
       parallel_for(64, 1, [&](int64_t begin, int64_t end) { items += end - begin; });
     }
   };
   std::thread other(work);
   work();
   other.join();
-  EXPECT_EQ(items.load(), 2 * 300 * 64);
+  EXPECT_EQ(items.load(), 2 * 100 * 64);
 }
 
 TEST_F(Threads, RefusesACountBelowOne) {

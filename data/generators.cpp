@@ -1,0 +1,70 @@
+#include "data/generators.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/random.h"
+#include "data/grammar.h"
+
+namespace heed::data {
+namespace {
+
+PairCorpus grammar(const GeneratorRequest& request) {
+  GrammarOptions options;
+  options.count = request.count;
+  options.split = request.split;
+  options.seed = request.seed;
+  if (request.lengths) {
+    options.min_length = request.lengths->first;
+    options.max_length = request.lengths->second;
+  }
+  PairCorpus corpus;
+  for (GrammarSentence& sentence : generate_grammar(options)) {
+    corpus.pairs.push_back({std::move(sentence.source), std::move(sentence.target)});
+    corpus.alignments.push_back(std::move(sentence.alignment));
+  }
+  return corpus;
+}
+
+// Strings of digits and their reversal. Each split draws from a stream of its own; strings of a
+// few digits are so few that the splits share some.
+PairCorpus reverse(const GeneratorRequest& request) {
+  constexpr std::pair default_lengths = {1, 25};
+  constexpr uint64_t first_stream = 0x7265766572736500;
+  const auto [least, most] = request.lengths.value_or(default_lengths);
+  Generator generator(request.seed, first_stream + static_cast<uint64_t>(request.split));
+  PairCorpus corpus;
+  for (int64_t i = 0; i < request.count; ++i) {
+    const int length =
+        least + static_cast<int>(generator.below(static_cast<uint64_t>(most - least + 1)));
+    SentencePair pair;
+    WordAlignment alignment;
+    for (int d = 0; d < length; ++d) {
+      const char digit = static_cast<char>('0' + generator.below(10));
+      pair.source += d == 0 ? "" : " ";
+      pair.source += digit;
+      alignment.push_back({length - 1 - d});
+    }
+    pair.target.assign(pair.source.rbegin(), pair.source.rend());
+    corpus.pairs.push_back(std::move(pair));
+    corpus.alignments.push_back(std::move(alignment));
+  }
+  return corpus;
+}
+
+struct NamedGenerator {
+  std::string_view name;
+  PairGenerator generate;
+};
+
+constexpr NamedGenerator generators[] = {{"grammar", grammar}, {"reverse", reverse}};
+
+}  // namespace
+
+const PairGenerator* find_generator(std::string_view name) {
+  const auto* found = std::find_if(std::begin(generators), std::end(generators),
+                                   [&](const NamedGenerator& entry) { return entry.name == name; });
+  return found == std::end(generators) ? nullptr : &found->generate;
+}
+
+}  // namespace heed::data

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "data/corpus.h"
+#include "data/split.h"
+
+// The built-in corpora. A new one is a function and a line in the table of generators.cpp.
+namespace heed::data {
+
+struct GeneratorRequest {
+  int64_t count = 0;
+  std::optional<std::pair<int, int>> lengths;  // source words, least and most; none: its default
+  Split split = Split::train;
+  uint64_t seed = 1;
+};
+
+using PairGenerator = PairCorpus (*)(const GeneratorRequest& request);
+
+// Nothing when there is none of that name.
+const PairGenerator* find_generator(std::string_view name);
+
+}  // namespace heed::data

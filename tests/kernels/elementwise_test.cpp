@@ -1,0 +1,265 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "tests/kernels/support.h"
+
+namespace heed::kernels::test {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+const std::vector<Shape> shapes = {
+    {}, {1}, {0}, {7}, {3, 0, 2}, {5, 1, 3}, {2, 3, 5}, {3, 2, 1, 4}, {2, 2, 2, 2, 3}};
+
+using Scalar = std::function<double(double, double)>;
+
+std::vector<double> zip(const Tensor& a, const Tensor& b, const Scalar& f) {
+  std::vector<double> left = a.to_doubles();
+  const std::vector<double> right = b.to_doubles();
+  std::transform(left.begin(), left.end(), right.begin(), left.begin(), f);
+  return left;
+}
+
+TEST(Fill, SetsEveryElementOfAView) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::boolean}) {
+    for (const Layout layout : layouts) {
+      const Tensor y = laid_out(unset({3, 5, 2}, dtype), layout);
+      cpu().fill(y, 1);
+      expect_close(y, std::vector<double>(30, 1), 0);
+    }
+  }
+  const Tensor memory = Tensor::zeros({4, 4});
+  cpu().fill(memory.as_strided({2, 2}, {4, 1}, 5), 7);
+  EXPECT_EQ(memory.to_doubles(),
+            (std::vector<double>{0, 0, 0, 0, 0, 7, 7, 0, 0, 7, 7, 0, 0, 0, 0, 0}));
+}
+
+TEST(Copy, MovesBetweenAnyLayouts) {
+  for (const Shape& shape : shapes) {
+    const Tensor x = random_tensor(shape, DType::f32, 1);
+    for (const Layout from : layouts) {
+      for (const Layout to : layouts) {
+        const Tensor y = laid_out(unset(shape, DType::f32), to);
+        cpu().copy(laid_out(x, from), y);
+        expect_close(y, x.to_doubles(), 0);
+      }
+    }
+  }
+}
+
+TEST(Copy, Converts) {
+  const Tensor x = from_doubles({-2, 0, 1, 3}, {4}, DType::f64);
+  for (const DType dtype : {DType::f32, DType::i32}) {
+    const Tensor y = unset({4}, dtype);
+    cpu().copy(x, y);
+    expect_close(y, {-2, 0, 1, 3}, 0);
+  }
+  const Tensor truth = unset({4}, DType::boolean);
+  cpu().copy(x, truth);
+  expect_close(truth, {1, 0, 1, 1}, 0);
+  const Tensor back = unset({4}, DType::i32);
+  cpu().copy(truth, back);
+  expect_close(back, {1, 0, 1, 1}, 0);
+}
+
+struct BinaryCase {
+  BinaryOp op;
+  Scalar f;
+};
+const std::vector<BinaryCase> binary_cases = {
+    {BinaryOp::add, [](double a, double b) { return a + b; }},
+    {BinaryOp::subtract, [](double a, double b) { return a - b; }},
+    {BinaryOp::multiply, [](double a, double b) { return a * b; }},
+    {BinaryOp::divide, [](double a, double b) { return a / b; }},
+    {BinaryOp::maximum, [](double a, double b) { return std::max(a, b); }},
+    {BinaryOp::minimum, [](double a, double b) { return std::min(a, b); }},
+};
+
+TEST(Binary, MatchesScalarsInEveryLayout) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const Shape& shape : shapes) {
+      const Tensor a = random_tensor(shape, dtype, 1);
+      const Tensor b = random_tensor(shape, dtype, 2, 0.5, 2);
+      for (const BinaryCase& c : binary_cases) {
+        for (const Layout left : layouts) {
+          for (const Layout right : layouts) {
+            const Tensor y = unset(shape, dtype);
+            cpu().binary(c.op, laid_out(a, left), laid_out(b, right), y);
+            expect_close(y, zip(a, b, c.f), tolerance_of(dtype));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Binary, Broadcasts) {
+  const Tensor dense = random_tensor({3, 4, 5}, DType::f64, 1);
+  const Tensor small = random_tensor({64}, DType::f64, 2, 0.5, 2);
+  // A scalar, a row, a column, a matrix over the first dimension, and one across two dimensions.
+  for (const Shape& strides : {Shape{0, 0, 0}, Shape{0, 0, 1}, Shape{0, 1, 0}, Shape{0, 5, 1},
+                               Shape{1, 0, 0}, Shape{5, 0, 1}}) {
+    const Tensor expanded = small.as_strided({3, 4, 5}, strides, 2);
+    for (const BinaryCase& c : binary_cases) {
+      const Tensor y = unset({3, 4, 5}, DType::f64);
+      cpu().binary(c.op, dense, expanded, y);
+      expect_close(y, zip(dense, expanded, c.f), 1e-14);
+      cpu().binary(c.op, expanded, dense, y);
+      expect_close(y, zip(expanded, dense, c.f), 1e-14);
+    }
+  }
+}
+
+TEST(Binary, WorksInPlace) {
+  const Tensor a = random_tensor({3, 5}, DType::f64, 1);
+  const Tensor b = random_tensor({3, 5}, DType::f64, 2);
+  const std::vector<double> expected = zip(a, b, [](double l, double r) { return l - r; });
+  cpu().binary(BinaryOp::subtract, a, b, a);
+  expect_close(a, expected, 0);
+}
+
+TEST(Binary, CountsInWholeNumbers) {
+  const Tensor a = from_doubles({-7, 8, 9, 16777217}, {4}, DType::i32);
+  const Tensor b = from_doubles({2, 3, -4, 1}, {4}, DType::i32);
+  const Tensor y = unset({4}, DType::i32);
+  const auto of = [&](BinaryOp op) {
+    cpu().binary(op, a, b, y);
+    return y.to_vector<int32_t>();
+  };
+  using Ints = std::vector<int32_t>;
+  EXPECT_EQ(of(BinaryOp::add), (Ints{-5, 11, 5, 16777218}));
+  EXPECT_EQ(of(BinaryOp::subtract), (Ints{-9, 5, 13, 16777216}));
+  EXPECT_EQ(of(BinaryOp::multiply), (Ints{-14, 24, -36, 16777217}));
+  EXPECT_EQ(of(BinaryOp::divide), (Ints{-3, 2, -2, 16777217}));
+  EXPECT_EQ(of(BinaryOp::maximum), (Ints{2, 8, 9, 16777217}));
+  EXPECT_EQ(of(BinaryOp::minimum), (Ints{-7, 3, -4, 1}));
+}
+
+TEST(Binary, CarriesNanThrough) {
+  const Tensor a = from_doubles({nan, 1, nan, inf}, {4}, DType::f32);
+  const Tensor b = from_doubles({1, nan, nan, -inf}, {4}, DType::f32);
+  const Tensor y = unset({4}, DType::f32);
+  cpu().binary(BinaryOp::maximum, a, b, y);
+  expect_close(y, {nan, nan, nan, inf}, 0);
+  cpu().binary(BinaryOp::minimum, a, b, y);
+  expect_close(y, {nan, nan, nan, -inf}, 0);
+  cpu().binary(BinaryOp::add, a, b, y);
+  expect_close(y, {nan, nan, nan, nan}, 0);
+}
+
+TEST(Compare, AnswersForEveryType) {
+  struct Case {
+    CompareOp op;
+    std::vector<double> expected;
+  };
+  const std::vector<Case> cases = {{CompareOp::equal, {0, 1, 0}},
+                                   {CompareOp::not_equal, {1, 0, 1}},
+                                   {CompareOp::less, {1, 0, 0}},
+                                   {CompareOp::less_equal, {1, 1, 0}}};
+  for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::boolean}) {
+    const Tensor a = from_doubles({0, 1, 1}, {3}, dtype);
+    const Tensor b = from_doubles({1, 1, 0}, {3}, dtype);
+    for (const Case& c : cases) {
+      const Tensor y = Tensor::full({3}, 1, DType::boolean);
+      cpu().compare(c.op, a, laid_out(b, Layout::spaced), y);
+      expect_close(y, c.expected, 0);
+    }
+  }
+  const Tensor number = Tensor::full({1}, nan);
+  for (const Case& c : cases) {
+    const Tensor y = Tensor::full({1}, 1, DType::boolean);
+    cpu().compare(c.op, number, number, y);
+    expect_close(y, {c.op == CompareOp::not_equal ? 1.0 : 0.0}, 0);
+  }
+}
+
+TEST(Affine, ScalesAndShifts) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = random_tensor({3, 5, 2}, dtype, 1);
+    std::vector<double> expected = x.to_doubles();
+    for (double& value : expected) {
+      value = -1.5 * value + 0.25;
+    }
+    for (const Layout layout : layouts) {
+      const Tensor y = unset({3, 5, 2}, dtype);
+      cpu().affine(laid_out(x, layout), -1.5, 0.25, y);
+      expect_close(y, expected, tolerance_of(dtype));
+    }
+  }
+}
+
+TEST(Where, ChoosesAndIgnoresTheOther) {
+  const Tensor condition = from_doubles({1, 0, 0, 1, 1, 0}, {2, 3}, DType::boolean);
+  const Tensor a = from_doubles({1, nan, inf, 4, 5, nan}, {2, 3}, DType::f32);
+  const Tensor b = from_doubles({nan, 20, 30, inf, nan, 60}, {2, 3}, DType::f32);
+  for (const Layout layout : layouts) {
+    const Tensor y = unset({2, 3}, DType::f32);
+    cpu().where(laid_out(condition, layout), a, laid_out(b, layout), y);
+    expect_close(y, {1, 20, 30, 4, 5, 60}, 0);
+  }
+  // A mask over the columns and a scalar.
+  const Tensor y = unset({2, 3}, DType::f32);
+  cpu().where(condition.as_strided({2, 3}, {0, 1}, 0), b.as_strided({2, 3}, {0, 0}, 1), a, y);
+  expect_close(y, {20, nan, inf, 20, 5, nan}, 0);
+}
+
+TEST(Where, ChoosesWholeNumbersAndBooleans) {
+  const Tensor condition = from_doubles({1, 0}, {2}, DType::boolean);
+  for (const DType dtype : {DType::i32, DType::boolean}) {
+    const Tensor y = unset({2}, dtype);
+    cpu().where(condition, Tensor::full({2}, 1, dtype), Tensor::full({2}, 0, dtype), y);
+    expect_close(y, {1, 0}, 0);
+  }
+}
+
+TEST(Dropout, KeepsWhatTheStreamSaysInAnyLayout) {
+  const RandomState random{5, 9, 6};  // an offset that is no whole block
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const Shape& shape : shapes) {
+      const Tensor x = random_tensor(shape, dtype, 1);
+      for (const double p : {0.0, 0.1, 0.5, 0.9}) {
+        std::vector<double> expected = x.to_doubles();
+        for (size_t i = 0; i < expected.size(); ++i) {
+          expected[i] = philox_uniform(random, i) >= p ? expected[i] / (1 - p) : 0;
+        }
+        for (const Layout layout : layouts) {
+          const Tensor y = unset(shape, dtype);
+          cpu().dropout(laid_out(x, layout), p, random, y);
+          expect_close(y, expected, tolerance_of(dtype));
+        }
+      }
+    }
+  }
+}
+
+TEST(Dropout, DropsEverythingAtOneAndHidesNan) {
+  const Tensor x = from_doubles({1, nan, inf, 2}, {4}, DType::f32);
+  cpu().dropout(x, 1, {}, x);
+  expect_close(x, {0, 0, 0, 0}, 0);
+}
+
+TEST(Elementwise, DoesNotDependOnTheThreads) {
+  const Tensor x = random_tensor({97, 1009}, DType::f32, 1);
+  expect_same_for_any_threads([&] {
+    const Tensor y = unset(x.shape(), x.dtype());
+    cpu().dropout(x, 0.3, {1, 2, 3}, y);
+    return y;
+  });
+  // Split along the only dimension, and along the outer one of two.
+  for (const Tensor& other : {x, laid_out(x, Layout::turned), x.as_strided(x.shape(), {0, 1}, 5)}) {
+    const Tensor y = unset(x.shape(), x.dtype());
+    set_thread_count(3);
+    cpu().binary(BinaryOp::multiply, x, other, y);
+    set_thread_count(available_cores());
+    expect_close(y, zip(x, other, [](double l, double r) { return l * r; }), 1e-6);
+  }
+}
+
+}  // namespace
+}  // namespace heed::kernels::test

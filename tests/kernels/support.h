@@ -1,0 +1,105 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "core/random.h"
+#include "core/tensor.h"
+#include "core/threads.h"
+#include "kernels/backend.h"
+
+// Tensors to call kernels with, and a comparison with what plain loops in double give.
+namespace heed::kernels::test {
+
+inline Backend& cpu() { return backend(Device{}); }
+
+inline Tensor from_doubles(const std::vector<double>& values, const Shape& shape, DType dtype) {
+  return dispatch_all(dtype, [&]<typename T>(T) {
+    std::vector<T> converted(values.size());
+    std::transform(values.begin(), values.end(), converted.begin(),
+                   [](double value) { return static_cast<T>(value); });
+    return Tensor::from_vector(converted, shape);
+  });
+}
+
+// Uniform in [low, high); each stream gives other numbers, the same in every run.
+inline Tensor random_tensor(const Shape& shape, DType dtype, uint64_t stream, double low = -2,
+                            double high = 2) {
+  Generator generator(17, stream);
+  std::vector<double> values(static_cast<size_t>(shape.numel()));
+  for (double& value : values) {
+    value = low + (high - low) * generator.uniform();
+  }
+  return from_doubles(values, shape, dtype);
+}
+
+// Outputs start as NaN, so that an element left out, or read, shows.
+inline Tensor unset(const Shape& shape, DType dtype) {
+  return Tensor::full(shape, is_floating(dtype) ? NAN : 0, dtype);
+}
+
+// dense: row-major. turned: the first dimension varies fastest. spaced: every second element.
+enum class Layout { dense, turned, spaced };
+inline constexpr Layout layouts[] = {Layout::dense, Layout::turned, Layout::spaced};
+
+// The numbers of a dense tensor in another layout, past a few elements of offset.
+inline Tensor laid_out(const Tensor& x, Layout layout) {
+  if (layout == Layout::dense || x.numel() == 0) {
+    return x;
+  }
+  constexpr int64_t offset = 3;
+  Shape strides = x.shape();
+  int64_t step = layout == Layout::spaced ? 2 : 1;
+  for (int i = 0; i < x.rank(); ++i) {
+    const int d = layout == Layout::turned ? i : x.rank() - 1 - i;
+    strides[d] = step;
+    step *= x.shape()[d];
+  }
+  const Tensor memory = unset({step + offset}, x.dtype());
+  const Tensor view = memory.as_strided(x.shape(), strides, offset);
+  dispatch_all(x.dtype(), [&]<typename T>(T) {
+    const T* from = x.data<T>();
+    T* to = view.data<T>();
+    for_each_offset(x.shape(), strides, [&](int64_t at) { to[at] = *from++; });
+  });
+  return view;
+}
+
+inline bool close(double actual, double expected, double tolerance) {
+  if (std::isnan(expected) || std::isinf(expected)) {
+    return std::isnan(expected) ? std::isnan(actual) : actual == expected;
+  }
+  return std::abs(actual - expected) <= tolerance * std::max(1.0, std::abs(expected));
+}
+
+// A few rounding errors of the dtype.
+inline double tolerance_of(DType dtype) { return dtype == DType::f32 ? 1e-6 : 1e-14; }
+
+// Relative to 1 or the expected number, whichever is larger.
+inline void expect_close(const Tensor& actual, const std::vector<double>& expected,
+                         double tolerance) {
+  const std::vector<double> values = actual.to_doubles();
+  ASSERT_EQ(values.size(), expected.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    ASSERT_TRUE(close(values[i], expected[i], tolerance))
+        << "element " << i << " of " << actual.shape().to_string() << " is " << values[i]
+        << ", not " << expected[i];
+  }
+}
+
+// The same bits whatever the number of threads.
+inline void expect_same_for_any_threads(const std::function<Tensor()>& compute) {
+  set_thread_count(1);
+  const std::vector<double> expected = compute().to_doubles();
+  for (const int threads : {2, 3}) {
+    set_thread_count(threads);
+    EXPECT_EQ(compute().to_doubles(), expected) << threads << " threads";
+  }
+  set_thread_count(available_cores());
+}
+
+}  // namespace heed::kernels::test

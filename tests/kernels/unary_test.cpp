@@ -1,0 +1,245 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <vector>
+
+#include "tests/kernels/support.h"
+
+namespace heed::kernels::test {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+// Each op with its derivative, in long double.
+using Real = long double;
+struct UnaryCase {
+  const char* name;
+  UnaryOp op;
+  std::function<Real(Real)> f;
+  std::function<Real(Real)> slope;
+  bool slope_from_y;
+  bool positive_only;
+};
+
+Real logistic(Real x) { return 1 / (1 + std::exp(-x)); }
+Real normal_cdf(Real x) { return std::erfc(-x / std::sqrt(Real{2})) / 2; }
+Real gelu_tanh_inner(Real x) {
+  return std::sqrt(2 / std::numbers::pi_v<Real>) * (x + 0.044715L * x * x * x);
+}
+
+const std::vector<UnaryCase>& cases() {
+  static const std::vector<UnaryCase> all = {
+      {"negate", UnaryOp::negate, [](Real x) { return -x; }, [](Real) { return Real{-1}; }, false,
+       false},
+      {"absolute", UnaryOp::absolute, [](Real x) { return std::abs(x); },
+       [](Real x) { return Real((x > 0) - (x < 0)); }, false, false},
+      {"square", UnaryOp::square, [](Real x) { return x * x; }, [](Real x) { return 2 * x; }, false,
+       false},
+      {"square_root", UnaryOp::square_root, [](Real x) { return std::sqrt(x); },
+       [](Real x) { return 0.5L / std::sqrt(x); }, true, true},
+      {"exponential", UnaryOp::exponential, [](Real x) { return std::exp(x); },
+       [](Real x) { return std::exp(x); }, true, false},
+      {"logarithm", UnaryOp::logarithm, [](Real x) { return std::log(x); },
+       [](Real x) { return 1 / x; }, false, true},
+      {"tanh", UnaryOp::tanh, [](Real x) { return std::tanh(x); },
+       [](Real x) { return 1 - std::tanh(x) * std::tanh(x); }, true, false},
+      {"sigmoid", UnaryOp::sigmoid, logistic,
+       [](Real x) { return logistic(x) * (1 - logistic(x)); }, true, false},
+      {"relu", UnaryOp::relu, [](Real x) { return x > 0 ? x : 0; },
+       [](Real x) { return Real(x > 0); }, true, false},
+      {"gelu", UnaryOp::gelu, [](Real x) { return x * normal_cdf(x); },
+       [](Real x) {
+         return normal_cdf(x) + x * std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi_v<Real>);
+       },
+       false, false},
+      {"gelu_tanh", UnaryOp::gelu_tanh,
+       [](Real x) { return x / 2 * (1 + std::tanh(gelu_tanh_inner(x))); },
+       [](Real x) {
+         const Real t = std::tanh(gelu_tanh_inner(x));
+         return (1 + t) / 2 + x / 2 * (1 - t * t) * std::sqrt(2 / std::numbers::pi_v<Real>) *
+                                  (1 + 3 * 0.044715L * x * x);
+       },
+       false, false},
+      {"silu", UnaryOp::silu, [](Real x) { return x * logistic(x); },
+       [](Real x) { return logistic(x) * (1 + x * (1 - logistic(x))); }, false, false},
+  };
+  return all;
+}
+
+std::vector<double> each(const Tensor& x, const std::function<Real(Real)>& f) {
+  std::vector<double> values = x.to_doubles();
+  std::transform(values.begin(), values.end(), values.begin(),
+                 [&](double v) { return static_cast<double>(f(v)); });
+  return values;
+}
+
+Tensor apply(UnaryOp op, const Tensor& x) {
+  const Tensor y = unset(x.shape(), x.dtype());
+  cpu().unary(op, x, y);
+  return y;
+}
+
+TEST(Unary, MatchesLongDoubleInEveryLayout) {
+  for (const UnaryCase& c : cases()) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      for (const Shape& shape : {Shape{}, Shape{1}, Shape{0}, Shape{1031}, Shape{3, 5, 7}}) {
+        const Tensor x = random_tensor(shape, dtype, 1, c.positive_only ? 0.01 : -6, 6);
+        for (const Layout layout : layouts) {
+          SCOPED_TRACE(testing::Message() << c.name << " " << shape.to_string());
+          expect_close(apply(c.op, laid_out(x, layout)), each(x, c.f), tolerance_of(dtype));
+        }
+      }
+    }
+  }
+}
+
+TEST(Unary, WorksInPlace) {
+  for (const UnaryCase& c : cases()) {
+    const Tensor x = random_tensor({37}, DType::f64, 1, c.positive_only ? 0.01 : -6, 6);
+    const std::vector<double> expected = each(x, c.f);
+    cpu().unary(c.op, x, x);
+    expect_close(x, expected, 1e-14);
+  }
+}
+
+// The largest relative error over a range, in units of the dtype's epsilon.
+double error_in_epsilons(const UnaryCase& c, DType dtype, double low, double high) {
+  const Tensor x = random_tensor({20011}, dtype, 3, low, high);
+  const std::vector<double> xs = x.to_doubles();
+  const std::vector<double> ys = apply(c.op, x).to_doubles();
+  const double epsilon = dtype == DType::f32 ? std::numeric_limits<float>::epsilon()
+                                             : std::numeric_limits<double>::epsilon();
+  Real worst = 0;
+  for (size_t i = 0; i < xs.size(); ++i) {
+    const Real expected = c.f(xs[i]);
+    worst = std::max(worst, std::abs(ys[i] - expected) / std::abs(expected));
+  }
+  return static_cast<double>(worst) / epsilon;
+}
+
+TEST(Unary, IsAccurateRelativeToSmallResults) {
+  struct Range {
+    UnaryOp op;
+    double low, high;
+  };
+  const std::vector<Range> ranges = {
+      {UnaryOp::exponential, -80, 80},  {UnaryOp::exponential, -1e-3, 1e-3},
+      {UnaryOp::logarithm, 1e-30, 1e3}, {UnaryOp::logarithm, 0.9, 1.1},
+      {UnaryOp::tanh, -1e-6, 1e-6},     {UnaryOp::tanh, -0.1, 0.1},
+      {UnaryOp::tanh, -1, 1},           {UnaryOp::tanh, -20, 20},
+      {UnaryOp::sigmoid, -80, 80},      {UnaryOp::sigmoid, -1, 1},
+      {UnaryOp::silu, -80, 80},         {UnaryOp::gelu, -3, 3},
+  };
+  for (const Range& range : ranges) {
+    for (const UnaryCase& c : cases()) {
+      for (const DType dtype : {DType::f32, DType::f64}) {
+        if (c.op == range.op) {
+          EXPECT_LT(error_in_epsilons(c, dtype, range.low, range.high), 8)
+              << c.name << " in [" << range.low << ", " << range.high << ") " << dtype_name(dtype);
+        }
+      }
+    }
+  }
+}
+
+TEST(Unary, KeepsNanAndInfinity) {
+  struct Case {
+    UnaryOp op;
+    std::vector<double> expected;
+  };
+  const std::vector<double> special = {nan, inf, -inf, 0};
+  const std::vector<Case> expectations = {
+      {UnaryOp::negate, {nan, -inf, inf, 0}},   {UnaryOp::absolute, {nan, inf, inf, 0}},
+      {UnaryOp::square, {nan, inf, inf, 0}},    {UnaryOp::square_root, {nan, inf, nan, 0}},
+      {UnaryOp::exponential, {nan, inf, 0, 1}}, {UnaryOp::logarithm, {nan, inf, nan, -inf}},
+      {UnaryOp::tanh, {nan, 1, -1, 0}},         {UnaryOp::sigmoid, {nan, 1, 0, 0.5}},
+      {UnaryOp::relu, {nan, inf, 0, 0}},
+  };
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const Case& c : expectations) {
+      // Alone and inside a full vector.
+      for (const int64_t repeats : {1, 9}) {
+        std::vector<double> xs;
+        std::vector<double> ys;
+        for (int64_t i = 0; i < repeats; ++i) {
+          xs.insert(xs.end(), special.begin(), special.end());
+          ys.insert(ys.end(), c.expected.begin(), c.expected.end());
+        }
+        SCOPED_TRACE(testing::Message() << "op " << static_cast<int>(c.op));
+        expect_close(apply(c.op, from_doubles(xs, {4 * repeats}, dtype)), ys, 0);
+      }
+    }
+  }
+}
+
+TEST(Unary, SaturatesWithoutNan) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = from_doubles({-1e30, -1000, 1000, 1e30}, {4}, dtype);
+    expect_close(apply(UnaryOp::exponential, x), {0, 0, inf, inf}, 0);
+    expect_close(apply(UnaryOp::tanh, x), {-1, -1, 1, 1}, 0);
+    expect_close(apply(UnaryOp::sigmoid, x), {0, 0, 1, 1}, 0);
+    for (const UnaryOp op : {UnaryOp::gelu, UnaryOp::silu}) {
+      expect_close(apply(op, x), {0, 0, 1000, 1e30}, 1e-6);
+    }
+    const Tensor slopes = unset({4}, dtype);
+    for (const UnaryOp op : {UnaryOp::gelu, UnaryOp::silu}) {
+      cpu().unary_backward(op, x, {}, Tensor::full({4}, 1, dtype), slopes);
+      expect_close(slopes, {0, 0, 1, 1}, 1e-6);
+    }
+  }
+  // gelu_tanh cubes x: f32 overflows to inf inside, which tanh takes to 1.
+  const Tensor x = from_doubles({-1e15, -100, 100, 1e15}, {4}, DType::f32);
+  expect_close(apply(UnaryOp::gelu_tanh, x), {0, 0, 100, 1e15}, 1e-6);
+  const Tensor slopes = unset({4}, DType::f32);
+  cpu().unary_backward(UnaryOp::gelu_tanh, x, {}, Tensor::full({4}, 1), slopes);
+  expect_close(slopes, {0, 0, 1, 1}, 1e-6);
+}
+
+TEST(UnaryBackward, IsDyTimesTheSlopeAndReadsOneOperand) {
+  for (const UnaryCase& c : cases()) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      for (const Shape& shape : {Shape{0}, Shape{1}, Shape{3, 5, 7}}) {
+        const Tensor x = random_tensor(shape, dtype, 1, c.positive_only ? 0.1 : -4, 4);
+        const Tensor dy = random_tensor(shape, dtype, 2);
+        std::vector<double> expected = each(x, c.slope);
+        const std::vector<double> incoming = dy.to_doubles();
+        for (size_t i = 0; i < expected.size(); ++i) {
+          expected[i] *= incoming[i];
+        }
+        const Tensor y = c.slope_from_y ? apply(c.op, x) : Tensor();
+        for (const Layout layout : layouts) {
+          SCOPED_TRACE(testing::Message() << c.name << " " << shape.to_string());
+          const Tensor dx = unset(shape, dtype);
+          cpu().unary_backward(c.op, c.slope_from_y ? Tensor() : laid_out(x, layout),
+                               c.slope_from_y ? laid_out(y, layout) : Tensor(),
+                               laid_out(dy, layout), dx);
+          expect_close(dx, expected, 4 * tolerance_of(dtype));
+        }
+      }
+    }
+  }
+}
+
+TEST(UnaryBackward, IsZeroWhereReluAndAbsoluteHaveNoSlope) {
+  const Tensor zero = Tensor::zeros({1});
+  const Tensor dx = unset({1}, DType::f32);
+  cpu().unary_backward(UnaryOp::relu, {}, zero, Tensor::full({1}, 3), dx);
+  expect_close(dx, {0}, 0);
+  cpu().unary_backward(UnaryOp::absolute, zero, {}, Tensor::full({1}, 3), dx);
+  expect_close(dx, {0}, 0);
+}
+
+TEST(Unary, DoesNotDependOnTheThreads) {
+  const Tensor x = random_tensor({100003}, DType::f32, 1);
+  for (const UnaryOp op : {UnaryOp::tanh, UnaryOp::gelu}) {
+    expect_same_for_any_threads([&] { return apply(op, x); });
+  }
+}
+
+}  // namespace
+}  // namespace heed::kernels::test
