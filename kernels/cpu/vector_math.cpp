@@ -40,19 +40,17 @@ HWY_INLINE V sigmoid_of(D d, V x) {
 
 template <class D, class V>
 HWY_INLINE V log_of(D d, V x) {
-  using T = hn::TFromD<D>;
   const V inf = hn::Inf(d);
   V y = hn::Log(d, x);
   y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(inf), y);
   y = hn::IfThenElse(hn::Eq(x, inf), inf, y);
   y = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::NaN(d), y);
-  static_cast<void>(sizeof(T));
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
 // y = f(x) over an array; the tail is padded into a full vector.
 template <typename T, class F>
-HWY_INLINE void map(const T* HWY_RESTRICT x, T* y, size_t n, F f) {
+HWY_INLINE void map(const T* x, T* y, size_t n, F f) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;

@@ -47,7 +47,8 @@ void expect_product(const Tensor& a, const Tensor& b) {
   const auto count = static_cast<size_t>(shape.numel());
   const Tensor y = unset(shape, dtype);
   cpu().matmul(a, b, y, 0);
-  expect_close(y, product_by_hand(a, b, std::vector<double>(count, 0)), product_tolerance(dtype, a.dim(-1)));
+  expect_close(y, product_by_hand(a, b, std::vector<double>(count, 0)),
+               product_tolerance(dtype, a.dim(-1)));
 
   const Tensor start = random_tensor(shape, dtype, 9);
   std::vector<double> half = start.to_doubles();

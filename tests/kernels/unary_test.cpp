@@ -200,6 +200,24 @@ TEST(Unary, SaturatesWithoutNan) {
   expect_close(slopes, {0, 0, 1, 1}, 1e-6);
 }
 
+TEST(Unary, ExponentialReachesTheEndsOfTheRange) {
+  const UnaryCase& exponential =
+      *std::find_if(cases().begin(), cases().end(),
+                    [](const UnaryCase& c) { return c.op == UnaryOp::exponential; });
+  EXPECT_LT(error_in_epsilons(exponential, DType::f32, 87, 88.72), 8);
+  EXPECT_LT(error_in_epsilons(exponential, DType::f64, 700, 709.78), 8);
+  EXPECT_LT(error_in_epsilons(exponential, DType::f64, -708, -700), 8);
+  const auto exp_of = [](double x, DType dtype) {
+    return apply(UnaryOp::exponential, Tensor::full({1}, x, dtype)).item();
+  };
+  EXPECT_TRUE(std::isfinite(exp_of(88.72283, DType::f32)));
+  EXPECT_EQ(exp_of(88.72285, DType::f32), inf);
+  EXPECT_EQ(exp_of(-104, DType::f32), 0);
+  EXPECT_TRUE(std::isfinite(exp_of(709.7827, DType::f64)));
+  EXPECT_EQ(exp_of(709.7828, DType::f64), inf);
+  EXPECT_EQ(exp_of(-746, DType::f64), 0);
+}
+
 TEST(UnaryBackward, IsDyTimesTheSlopeAndReadsOneOperand) {
   for (const UnaryCase& c : cases()) {
     for (const DType dtype : {DType::f32, DType::f64}) {

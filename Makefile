@@ -1,0 +1,64 @@
+# The front door: `make` lists what there is.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PREFIX ?= /usr/local
+WERROR ?=
+
+# As many compilers as there are cores, but each with 2 GiB of memory.
+JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ { fit = int($$2 / 2097152) } \
+  END { jobs = fit < cores ? fit : cores; print jobs < 1 ? 1 : jobs }' /proc/meminfo)
+
+.PHONY: help build demo test test-asan test-ubsan test-tsan install format lint bench packages clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+build: ## build the program, build/release/heed
+	@cmake/install_packages.sh build
+	@cmake --preset release -DHEED_BUILD_TESTS=OFF
+	@cmake --build --preset release -j $(JOBS)
+
+demo: build ## train a small translator, translate a few sentences, draw an alignment
+	@cmake/demo.sh
+
+test: ## build everything and run all tests
+	@$(MAKE) --no-print-directory test-preset PRESET=release
+
+test-asan: ## the tests under AddressSanitizer
+	@$(MAKE) --no-print-directory test-preset PRESET=asan
+
+test-ubsan: ## the tests under UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory test-preset PRESET=ubsan
+
+test-tsan: ## the tests under ThreadSanitizer
+	@$(MAKE) --no-print-directory test-preset PRESET=tsan
+
+.PHONY: test-preset
+test-preset:
+	@cmake/install_packages.sh build tests
+	@cmake --preset $(PRESET) -DHEED_BUILD_TESTS=ON $(if $(WERROR),-DHEED_WERROR=$(WERROR))
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+	@ctest --preset $(PRESET) -j $(JOBS)
+
+install: build ## install the program and the library under PREFIX (/usr/local)
+	@cmake --install build/release --prefix $(PREFIX)
+
+format: ## format every source file
+	@cmake/install_packages.sh format
+	@git ls-files -co --exclude-standard -- '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format -i
+
+lint: ## check formatting and includes, and run clang-tidy (FILES="a.cpp ...": on those alone)
+	@cmake/install_packages.sh build tests format
+	@cmake/lint.sh $(FILES)
+
+bench: ## measure the kernels
+	@cmake/install_packages.sh build bench
+	@cmake --preset release -DHEED_BUILD_BENCH=ON
+	@cmake --build --preset release -j $(JOBS)
+	@build/release/heed_bench
+
+packages: ## install the Debian packages that building, testing and measuring need
+	@cmake/install_packages.sh build tests bench format
+
+clean: ## remove everything that was built
+	@rm -rf build

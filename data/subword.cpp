@@ -1,0 +1,81 @@
+#include "data/subword.h"
+
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include "core/error.h"
+#include "core/logging.h"
+#include "data/utf8.h"
+
+namespace heed::data {
+namespace {
+
+class Sentences final : public sentencepiece::SentenceIterator {
+ public:
+  explicit Sentences(const std::vector<std::string>& texts) : texts_(texts) {}
+  bool done() const override { return next_ == texts_.size(); }
+  void Next() override { ++next_; }
+  const std::string& value() const override { return texts_[next_]; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  const std::vector<std::string>& texts_;
+  size_t next_ = 0;
+};
+
+class SubwordTokenizer final : public Tokenizer {
+ public:
+  SubwordTokenizer(const std::string& model, bool lowercase) : model_(model), lowercase_(lowercase) {
+    const auto status = processor_.LoadFromSerializedProto(model);
+    HEED_CHECK_INPUT(status.ok(), "data", "this is no SentencePiece model: {}", status.ToString());
+  }
+
+  std::vector<std::string> encode(std::string_view text) const override {
+    std::vector<std::string> pieces;
+    const std::string prepared = lowercase_ ? lower_case(text) : std::string(text);
+    const auto status = processor_.Encode(prepared, &pieces);
+    HEED_CHECK(status.ok(), "data", "SentencePiece could not encode a text: {}", status.ToString());
+    return pieces;
+  }
+  std::string decode(const std::vector<std::string>& pieces) const override {
+    std::string text;
+    const auto status = processor_.Decode(pieces, &text);
+    HEED_CHECK(status.ok(), "data", "SentencePiece could not decode a text: {}", status.ToString());
+    return text;
+  }
+  std::string state() const override {
+    return fmt::format("subword {}\n{}", lowercase_ ? "lower" : "as-is", model_);
+  }
+  int64_t piece_count() const override { return processor_.GetPieceSize(); }
+
+ private:
+  std::string model_;
+  bool lowercase_;
+  sentencepiece::SentencePieceProcessor processor_;
+};
+
+}  // namespace
+
+std::string train_subword_model(const std::vector<std::string>& texts, int64_t pieces) {
+  // hard_vocab_limit off: a small text gives fewer pieces instead of an error. One thread, so that
+  // the same text gives the same model.
+  const std::string arguments = fmt::format(
+      "--vocab_size={} --model_type=unigram --character_coverage=1.0 --hard_vocab_limit=false "
+      "--num_threads=1 --bos_id=-1 --eos_id=-1 --minloglevel=2",
+      pieces);
+  std::string model;
+  Sentences sentences(texts);
+  const auto status =
+      sentencepiece::SentencePieceTrainer::Train(arguments, &sentences, &model);
+  HEED_CHECK_INPUT(status.ok(), "data",
+                   "no subword model of {} pieces could be trained on {} sentences: {}; try "
+                   "another data.subword_size",
+                   pieces, texts.size(), status.ToString());
+  return model;
+}
+
+std::unique_ptr<Tokenizer> make_subword_tokenizer(const std::string& model, bool lowercase) {
+  return std::make_unique<SubwordTokenizer>(model, lowercase);
+}
+
+}  // namespace heed::data

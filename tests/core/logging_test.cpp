@@ -1,0 +1,162 @@
+#include "core/logging.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+
+namespace heed {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::GetCapturedStderr;
+
+std::vector<std::string> lines_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+class Logging : public ::testing::Test {
+ protected:
+  Logging()
+      : folder_(std::filesystem::path(::testing::TempDir()) /
+                ("heed_logging_" +
+                 std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()))) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~Logging() override {
+    log::set_file("");
+    log::set_level(log::Level::info);
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::filesystem::path file(const char* name) const { return folder_ / name; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(Logging, LinesCarryTheirAreaAndTheirWeight) {
+  CaptureStderr();
+  log::info("data", "{} pairs", 3);
+  log::warning("train", "no {} set", "validation");
+  log::error("run", "disk full");
+  EXPECT_EQ(GetCapturedStderr(),
+            "[data] 3 pairs\n[train] warning: no validation set\n[run] error: disk full\n");
+}
+
+TEST_F(Logging, ATextIsNeverTakenForAPattern) {
+  CaptureStderr();
+  log::write(log::Level::info, "data", "100% {} %v {0:d");
+  EXPECT_EQ(GetCapturedStderr(), "[data] 100% {} %v {0:d\n");
+}
+
+TEST_F(Logging, LevelsBelowTheChosenOneAreSilent) {
+  CaptureStderr();
+  log::debug("a", "1");
+  log::set_level(log::Level::warning);
+  log::info("a", "2");
+  log::warning("a", "3");
+  log::set_level(log::Level::debug);
+  log::debug("a", "4");
+  log::set_level(log::Level::off);
+  log::error("a", "5");
+  EXPECT_EQ(GetCapturedStderr(), "[a] warning: 3\n[a] 4\n");
+  EXPECT_EQ(log::level(), log::Level::off);
+}
+
+TEST_F(Logging, AFileGetsTheSameLinesWithTheTime) {
+  CaptureStderr();
+  log::info("before", "not in the file");
+  log::set_file(file("log.txt"));
+  log::info("data", "3 pairs");
+  log::warning("train", "slow");
+  log::set_file("");
+  log::info("after", "not in the file");
+  GetCapturedStderr();
+  const auto lines = lines_of(file("log.txt"));
+  ASSERT_EQ(lines.size(), 2u);
+  const std::regex time(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d )");
+  EXPECT_THAT((std::vector{std::regex_replace(lines[0], time, "TIME "),
+                           std::regex_replace(lines[1], time, "TIME ")}),
+              ElementsAre("TIME [data] 3 pairs", "TIME [train] warning: slow"));
+}
+
+TEST_F(Logging, AFileIsContinuedNotReplaced) {
+  CaptureStderr();
+  for (const char* text : {"first", "second"}) {
+    log::set_file(file("log.txt"));
+    log::info("run", "{}", text);
+    log::set_file("");
+  }
+  GetCapturedStderr();
+  const auto lines = lines_of(file("log.txt"));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(lines[0].ends_with("[run] first")) << lines[0];
+  EXPECT_TRUE(lines[1].ends_with("[run] second")) << lines[1];
+}
+
+TEST_F(Logging, LinesAreOnDiskAtOnce) {
+  CaptureStderr();
+  log::set_file(file("log.txt"));
+  log::info("run", "still open");
+  EXPECT_EQ(lines_of(file("log.txt")).size(), 1u);
+  GetCapturedStderr();
+}
+
+TEST_F(Logging, AFileThatCannotBeOpenedIsNamed) {
+  std::ofstream(file("plain")) << "no folder";
+  const std::string path = file("plain") / "log.txt";
+  try {
+    log::set_file(path);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "[log] cannot write to " + path + ": Not a directory");
+  }
+  CaptureStderr();
+  log::info("run", "goes on");
+  EXPECT_EQ(GetCapturedStderr(), "[run] goes on\n");
+}
+
+TEST_F(Logging, LinesOfSeveralThreadsStayWhole) {
+  constexpr int threads = 4;
+  constexpr int each = 200;
+  CaptureStderr();
+  log::set_file(file("log.txt"));
+  {
+    std::vector<std::jthread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([t] {
+        for (int i = 0; i < each; ++i) {
+          log::info("worker", "{} of {}", i, t);
+        }
+      });
+    }
+  }
+  log::set_file("");
+  const std::string shown = GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(shown, '\n'), threads * each);
+  const auto lines = lines_of(file("log.txt"));
+  ASSERT_EQ(lines.size(), static_cast<size_t>(threads * each));
+  const std::regex whole(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[worker\] \d+ of [0-3])");
+  for (const std::string& line : lines) {
+    EXPECT_TRUE(std::regex_match(line, whole)) << line;
+  }
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,152 @@
+#include "train/optimizer.h"
+
+#include <cmath>
+
+#include "autograd/autograd.h"
+#include "core/error.h"
+#include "kernels/backend.h"
+
+namespace heed::train {
+namespace {
+
+class Sgd final : public Optimizer {
+ public:
+  Sgd(const TrainConfig& config, std::vector<NamedTensor> parameters)
+      : Optimizer(std::move(parameters)), step_{0, config.momentum, config.weight_decay} {}
+
+ private:
+  std::vector<std::string> state_names() const override { return {"velocity"}; }
+  void update(const Tensor& parameter, const Tensor& gradient, const States& states,
+              double learning_rate) override {
+    step_.learning_rate = learning_rate;
+    kernels::backend(parameter).sgd_step(step_, parameter, gradient, states[0]);
+  }
+  kernels::SgdStep step_;
+};
+
+class Adam final : public Optimizer {
+ public:
+  Adam(const TrainConfig& config, std::vector<NamedTensor> parameters, bool decoupled)
+      : Optimizer(std::move(parameters)),
+        step_{0, config.beta1, config.beta2, config.epsilon, config.weight_decay, decoupled, 0} {}
+
+ private:
+  std::vector<std::string> state_names() const override { return {"m", "v"}; }
+  void update(const Tensor& parameter, const Tensor& gradient, const States& states,
+              double learning_rate) override {
+    step_.learning_rate = learning_rate;
+    step_.step = steps();
+    kernels::backend(parameter).adam_step(step_, parameter, gradient, states[0], states[1]);
+  }
+  kernels::AdamStep step_;
+};
+
+class Adadelta final : public Optimizer {
+ public:
+  Adadelta(const TrainConfig& config, std::vector<NamedTensor> parameters)
+      : Optimizer(std::move(parameters)),
+        step_{0, config.rho, config.epsilon, config.weight_decay} {}
+
+ private:
+  std::vector<std::string> state_names() const override { return {"squares", "steps"}; }
+  void update(const Tensor& parameter, const Tensor& gradient, const States& states,
+              double learning_rate) override {
+    step_.learning_rate = learning_rate;
+    kernels::backend(parameter).adadelta_step(step_, parameter, gradient, states[0], states[1]);
+  }
+  kernels::AdadeltaStep step_;
+};
+
+}  // namespace
+
+void Optimizer::make_states() {
+  if (!states_.empty()) {
+    return;
+  }
+  for (const NamedTensor& parameter : parameters_) {
+    States states;
+    for (size_t i = 0; i < state_names().size(); ++i) {
+      states.push_back(Tensor::zeros(parameter.tensor.shape(), parameter.tensor.dtype(),
+                                     parameter.tensor.device()));
+    }
+    states_.push_back(std::move(states));
+  }
+}
+
+void Optimizer::step(double learning_rate) {
+  make_states();
+  ++steps_;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor& parameter = parameters_[i].tensor;
+    const Tensor grad = gradient(parameter);
+    if (grad.defined()) {
+      update(parameter, grad, states_[i], learning_rate);
+      parameter.bump_version();
+    }
+  }
+}
+
+std::vector<NamedTensor> Optimizer::state() const {
+  std::vector<NamedTensor> all;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    for (size_t s = 0; s < states_[i].size(); ++s) {
+      all.push_back({state_names()[s] + "/" + parameters_[i].name, states_[i][s]});
+    }
+  }
+  return all;
+}
+
+void Optimizer::load_state(const TensorFile& file, int64_t steps) {
+  steps_ = steps;
+  if (steps == 0) {
+    return;
+  }
+  make_states();
+  for (size_t i = 0; i < states_.size(); ++i) {
+    for (size_t s = 0; s < states_[i].size(); ++s) {
+      const std::string name = state_names()[s] + "/" + parameters_[i].name;
+      const Tensor& saved = file.at(name);
+      HEED_CHECK_INPUT(saved.shape() == states_[i][s].shape() &&
+                           saved.dtype() == states_[i][s].dtype(),
+                       "optimizer", "the saved state {} does not fit: {} and {}", name,
+                       saved.shape().to_string(), states_[i][s].shape().to_string());
+      states_[i][s] = saved;
+    }
+  }
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config,
+                                          std::vector<NamedTensor> parameters) {
+  if (config.optimizer == "sgd") {
+    return std::make_unique<Sgd>(config, std::move(parameters));
+  }
+  if (config.optimizer == "adadelta") {
+    return std::make_unique<Adadelta>(config, std::move(parameters));
+  }
+  HEED_ASSERT(config.optimizer == "adam" || config.optimizer == "adamw", "{}", config.optimizer);
+  return std::make_unique<Adam>(config, std::move(parameters), config.optimizer == "adamw");
+}
+
+double gradient_norm(const std::vector<NamedTensor>& parameters) {
+  double total = 0;
+  for (const NamedTensor& parameter : parameters) {
+    const Tensor grad = gradient(parameter.tensor);
+    if (grad.defined()) {
+      const Tensor squares = Tensor::empty({1}, DType::f64, grad.device());
+      kernels::backend(grad).sum_of_squares(grad, squares);
+      total += squares.item();
+    }
+  }
+  return std::sqrt(total);
+}
+
+void scale_gradients(const std::vector<NamedTensor>& parameters, double factor) {
+  for (const NamedTensor& parameter : parameters) {
+    const Tensor grad = gradient(parameter.tensor);
+    if (grad.defined()) {
+      kernels::backend(grad).affine(grad, factor, 0, grad);
+    }
+  }
+}
+
+}  // namespace heed::train

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/export.h"
+#include "core/safetensors.h"
+#include "train/config/config.h"
+
+namespace heed::train {
+
+// Changes parameters by their gradients. Parameters without a gradient are left alone. The state
+// of each is kept by the parameter's name, so that it can be saved and found again.
+class HEED_EXPORT Optimizer {
+ public:
+  explicit Optimizer(std::vector<NamedTensor> parameters) : parameters_(std::move(parameters)) {}
+  virtual ~Optimizer() = default;
+
+  // One update with this learning rate; steps are counted for the bias correction of Adam.
+  void step(double learning_rate);
+  int64_t steps() const { return steps_; }
+
+  // "NAME of a state/parameter" and the step count, to be saved; and back. Throws InputError when
+  // the state does not fit.
+  std::vector<NamedTensor> state() const;
+  void load_state(const TensorFile& file, int64_t steps);
+
+ protected:
+  // The state tensors of one parameter, in the order of state_names().
+  using States = std::vector<Tensor>;
+  virtual std::vector<std::string> state_names() const = 0;
+  virtual void update(const Tensor& parameter, const Tensor& gradient, const States& states,
+                      double learning_rate) = 0;
+
+ private:
+  void make_states();
+
+  std::vector<NamedTensor> parameters_;
+  std::vector<States> states_;  // made at first use
+  int64_t steps_ = 0;
+};
+
+// As the config says: sgd, adam, adamw or adadelta.
+HEED_EXPORT std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config,
+                                                      std::vector<NamedTensor> parameters);
+
+// sqrt(sum of squares) over all gradients, in f64; 0 for none.
+HEED_EXPORT double gradient_norm(const std::vector<NamedTensor>& parameters);
+// Multiplies every gradient by `factor`, in place.
+HEED_EXPORT void scale_gradients(const std::vector<NamedTensor>& parameters, double factor);
+
+}  // namespace heed::train
