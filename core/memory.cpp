@@ -13,7 +13,8 @@
 namespace heed {
 namespace {
 
-// Size classes: four to a power of two from 64 bytes on, so at most a quarter is wasted.
+// Size classes: four to a power of two, in whole alignments of 64 bytes as aligned_alloc wants, so
+// at most a quarter is wasted from 256 bytes on.
 struct SizeClass {
   size_t index;
   size_t bytes;
@@ -28,7 +29,8 @@ SizeClass size_class(size_t bytes) {
   const size_t quarter = power / 4;
   const size_t step = (bytes - 1 - power) / quarter + 1;  // 1..4
   const auto exponent = static_cast<size_t>(std::countr_zero(power) - 6);
-  return {exponent * 4 + step, power + step * quarter};
+  const size_t rounded = (power + step * quarter + smallest - 1) / smallest * smallest;
+  return {exponent * 4 + step, rounded};
 }
 
 class CpuMemory final : public DeviceMemory {

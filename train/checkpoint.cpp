@@ -1,0 +1,199 @@
+#include "train/checkpoint.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "data/utf8.h"
+
+namespace heed::train {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* format_version = "1";
+constexpr std::string_view optimizer_prefix = "optimizer/";
+constexpr std::string_view checksum_key = "\"heed.checksum\":\"";
+constexpr std::string_view no_checksum = "0000000000000000";
+
+// Eight bytes at a time; the rotation makes every bit reach all others.
+std::string checksum(std::string_view bytes) {
+  uint64_t hash = 0xCBF29CE484222325 ^ bytes.size();
+  while (!bytes.empty()) {
+    uint64_t word = 0;
+    const size_t count = std::min<size_t>(8, bytes.size());
+    std::memcpy(&word, bytes.data(), count);
+    hash = (hash ^ word) * 0x100000001B3;
+    hash ^= hash >> 29;
+    bytes.remove_prefix(count);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+// JSON strings are Unicode: a byte travels as the code point of its value.
+std::string bytes_to_text(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      text += c;
+    } else {
+      text += static_cast<char>(0xC0 | (byte >> 6));
+      text += static_cast<char>(0x80 | (byte & 0x3F));
+    }
+  }
+  return text;
+}
+
+std::string text_to_bytes(const std::string& text) {
+  std::string bytes;
+  for (const std::string& point : data::code_points(text)) {
+    const auto first = static_cast<unsigned char>(point[0]);
+    bytes += point.size() == 1
+                 ? point[0]
+                 : static_cast<char>(((first & 0x03) << 6) |
+                                     (static_cast<unsigned char>(point[1]) & 0x3F));
+  }
+  return bytes;
+}
+
+json random_to_json(const RandomState& random) {
+  return {random.seed, random.stream, random.offset};
+}
+RandomState random_from_json(const json& value) {
+  return {value.at(0).get<uint64_t>(), value.at(1).get<uint64_t>(), value.at(2).get<uint64_t>()};
+}
+
+std::string state_to_text(const TrainingState& state) {
+  return json{{"step", state.step},
+              {"epoch", state.epoch},
+              {"position", state.position},
+              {"epoch_random", random_to_json(state.epoch_random)},
+              {"dropout_random", random_to_json(state.dropout_random)},
+              {"schedule",
+               {{"factor", state.schedule.factor},
+                {"best", state.schedule.best},
+                {"has_best", state.schedule.has_best},
+                {"stale", state.schedule.stale}}},
+              {"best", state.best},
+              {"best_step", state.best_step},
+              {"stale_validations", state.stale_validations},
+              {"window_loss", state.window_loss},
+              {"window_nll", state.window_nll},
+              {"window_tokens", state.window_tokens},
+              {"finished", state.finished}}
+      .dump();
+}
+
+TrainingState state_from_text(const std::string& text) {
+  const json value = json::parse(text);
+  TrainingState state;
+  value.at("step").get_to(state.step);
+  value.at("epoch").get_to(state.epoch);
+  value.at("position").get_to(state.position);
+  state.epoch_random = random_from_json(value.at("epoch_random"));
+  state.dropout_random = random_from_json(value.at("dropout_random"));
+  value.at("schedule").at("factor").get_to(state.schedule.factor);
+  value.at("schedule").at("best").get_to(state.schedule.best);
+  value.at("schedule").at("has_best").get_to(state.schedule.has_best);
+  value.at("schedule").at("stale").get_to(state.schedule.stale);
+  value.at("best").get_to(state.best);
+  value.at("best_step").get_to(state.best_step);
+  value.at("stale_validations").get_to(state.stale_validations);
+  value.at("window_loss").get_to(state.window_loss);
+  value.at("window_nll").get_to(state.window_nll);
+  value.at("window_tokens").get_to(state.window_tokens);
+  value.at("finished").get_to(state.finished);
+  return state;
+}
+
+// Where the checksum stands in the file; npos when it is not there.
+size_t checksum_position(std::string_view bytes) {
+  const size_t key = bytes.find(checksum_key);
+  return key == std::string_view::npos ? key : key + checksum_key.size();
+}
+
+void verify_checksum(std::string bytes, const std::string& path) {
+  const size_t at = checksum_position(bytes);
+  HEED_CHECK_INPUT(at != std::string::npos && at + no_checksum.size() <= bytes.size(), "checkpoint",
+                   "{} is no checkpoint of heed, or is damaged", path);
+  const std::string saved = bytes.substr(at, no_checksum.size());
+  bytes.replace(at, no_checksum.size(), no_checksum);
+  HEED_CHECK_INPUT(saved == checksum(bytes), "checkpoint",
+                   "{} is damaged: its content does not match its checksum", path);
+}
+
+const std::string& metadata(const TensorFile& file, const std::string& key,
+                            const std::string& path) {
+  const auto found = file.metadata.find(key);
+  HEED_CHECK_INPUT(found != file.metadata.end(), "checkpoint", "{}: {} is missing", path, key);
+  return found->second;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& path, const Translator& translator,
+                     const std::vector<NamedTensor>& optimizer_state, const TrainingState& state) {
+  TensorFile file;
+  file.tensors = translator.model->named_parameters();
+  for (const NamedTensor& entry : optimizer_state) {
+    file.tensors.push_back({std::string(optimizer_prefix) + entry.name, entry.tensor});
+  }
+  file.metadata = {
+      {"heed.checksum", std::string(no_checksum)},
+      {"heed.format", format_version},
+      {"heed.config", write_toml(translator.config)},
+      {"heed.state", state_to_text(state)},
+      {"heed.source.tokenizer", bytes_to_text(translator.text.source.tokenizer->state())},
+      {"heed.source.vocabulary", bytes_to_text(translator.text.source.vocabulary.state())},
+      {"heed.target.tokenizer", bytes_to_text(translator.text.target.tokenizer->state())},
+      {"heed.target.vocabulary", bytes_to_text(translator.text.target.vocabulary.state())},
+      {"heed.aliases", json(translator.model->aliases()).dump()},
+  };
+  std::string bytes = safetensors_encode(file);
+  bytes.replace(checksum_position(bytes), no_checksum.size(), checksum(bytes));
+  write_file("checkpoint", path, bytes);
+}
+
+Checkpoint load_checkpoint(const std::string& path) {
+  const std::string bytes = read_file("checkpoint", path);
+  verify_checksum(bytes, path);
+  Checkpoint checkpoint;
+  checkpoint.file = safetensors_decode(bytes, path);
+  const auto field = [&](const std::string& key) { return metadata(checkpoint.file, key, path); };
+  HEED_CHECK_INPUT(field("heed.format") == format_version, "checkpoint",
+                   "{} has format {}, this heed reads {}; use the heed that wrote it", path,
+                   field("heed.format"), format_version);
+  Translator& translator = checkpoint.translator;
+  translator.config = parse_config(field("heed.config"), path);
+  const auto side = [&](const std::string& name) {
+    return TextSide{
+        data::restore_tokenizer(text_to_bytes(field("heed." + name + ".tokenizer"))),
+        data::Vocabulary::restore(text_to_bytes(field("heed." + name + ".vocabulary")))};
+  };
+  translator.text.source = side("source");
+  translator.text.target = side("target");
+  try {
+    checkpoint.state = state_from_text(field("heed.state"));
+  } catch (const json::exception&) {
+    throw InputError("checkpoint", fmt::format("{}: heed.state cannot be read", path));
+  }
+  Generator unused(0);
+  translator.model = make_translation_model(translator.config, translator.text, unused);
+  std::vector<NamedTensor> weights;
+  std::vector<NamedTensor> optimizer;
+  for (NamedTensor& entry : checkpoint.file.tensors) {
+    if (entry.name.starts_with(optimizer_prefix)) {
+      optimizer.push_back({entry.name.substr(optimizer_prefix.size()), entry.tensor});
+    } else {
+      weights.push_back(std::move(entry));
+    }
+  }
+  translator.model->load_parameters(weights, path);
+  checkpoint.file.tensors = std::move(optimizer);
+  return checkpoint;
+}
+
+}  // namespace heed::train

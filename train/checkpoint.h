@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/export.h"
+#include "core/random.h"
+#include "core/safetensors.h"
+#include "train/schedule.h"
+#include "train/translator.h"
+
+namespace heed::train {
+
+// Where a training stands: with the weights and the optimizer's state, all that an exact
+// continuation needs.
+struct TrainingState {
+  int64_t step = 0;      // updates done
+  int64_t epoch = 0;     // epochs finished
+  int64_t position = 0;  // batches of the present epoch that were used
+  RandomState epoch_random;  // the shuffling generator as the epoch began
+  RandomState dropout_random;
+  Schedule::State schedule;
+  double best = 0;             // by train.best_by
+  int64_t best_step = -1;      // -1: nothing was validated yet
+  int64_t stale_validations = 0;
+  // Of the log line in the making:
+  double window_loss = 0;
+  double window_nll = 0;
+  int64_t window_tokens = 0;
+  bool finished = false;
+};
+
+// One safetensors file: weights under their names, optimizer state as optimizer/NAME, and in the
+// header the config, the text side (tokenizers, vocabularies), the state, a format version and a
+// checksum over everything. Written whole or not at all.
+HEED_EXPORT void save_checkpoint(const std::string& path, const Translator& translator,
+                                 const std::vector<NamedTensor>& optimizer_state,
+                                 const TrainingState& state);
+
+struct Checkpoint {
+  Translator translator;
+  TrainingState state;
+  TensorFile file;  // with the optimizer's tensors, their prefix removed
+};
+
+// Throws InputError naming the path: not there, no checkpoint, damaged (the checksum), of a newer
+// format, weights that do not fit.
+HEED_EXPORT Checkpoint load_checkpoint(const std::string& path);
+
+}  // namespace heed::train

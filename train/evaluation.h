@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/export.h"
+#include "train/scoring/bleu.h"
+#include "train/scoring/chrf.h"
+#include "train/translator.h"
+
+namespace heed::train {
+
+// Sums over a corpus under teacher forcing.
+struct CorpusLoss {
+  double loss = 0;  // label smoothing included
+  double nll = 0;   // without it
+  int64_t tokens = 0;
+  double loss_per_token() const { return tokens > 0 ? loss / static_cast<double>(tokens) : 0; }
+  double nll_per_token() const { return tokens > 0 ? nll / static_cast<double>(tokens) : 0; }
+  double perplexity() const;
+};
+
+HEED_EXPORT CorpusLoss corpus_loss(Translator& translator, const EncodedCorpus& corpus);
+
+struct EvaluationOptions {
+  DecodeConfig decode;
+  BleuOptions bleu;  // tokenizer none: the model's tokens are scored, lower-cased if they are
+};
+
+struct Evaluation {
+  CorpusLoss loss;
+  BleuScore bleu;
+  ChrfScore chrf;
+  double exact = 0;  // fraction of sentences that come out exactly as the reference
+  std::vector<std::string> hypotheses;  // as scored
+  std::vector<std::string> references;
+  // Where the corpus knows the truth and the model attends: the fraction of target words whose
+  // strongest source word, the reference forced, is one that they translate.
+  std::optional<double> alignment_accuracy;
+};
+
+HEED_EXPORT Evaluation evaluate(Translator& translator, const EncodedCorpus& corpus,
+                                const EvaluationOptions& options);
+
+// Attention of the reference translations, forced: of each example a row for every target piece
+// and the end, in source order. Empty rows without attention.
+HEED_EXPORT std::vector<std::vector<std::vector<float>>> forced_attention(
+    Translator& translator, const EncodedCorpus& corpus);
+
+}  // namespace heed::train

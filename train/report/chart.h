@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/export.h"
+
+namespace heed::train {
+
+// One line of a chart. A NaN or infinite point (or one not above 0 on a log axis) is a gap.
+struct Series {
+  std::string name;
+  std::vector<double> x, y;
+  bool markers = false;
+};
+
+struct ChartOptions {
+  std::string title;
+  std::string x_label, y_label;
+  bool log_y = false;
+  int width = 720, height = 420;  // pixels, at least 240 x 160
+};
+
+// A line chart as one self-contained <svg> element. Long series are thinned to the lowest and the
+// highest point of each pixel column. Throws Error when there is no series, nothing to draw in any
+// of them, x and y differ in length or the chart is too small.
+HEED_EXPORT std::string line_chart_svg(const std::vector<Series>& series,
+                                       const ChartOptions& options = {});
+
+}  // namespace heed::train

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/export.h"
+#include "train/checkpoint.h"
+
+namespace heed::train {
+
+// runs/NAME: config.toml, log.txt, metrics.jsonl, checkpoints/, report/.
+class HEED_EXPORT RunFolder {
+ public:
+  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+  std::string config_path() const { return path_ + "/config.toml"; }
+  std::string log_path() const { return path_ + "/log.txt"; }
+  std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
+  std::string report_path(const std::string& file) const { return path_ + "/report/" + file; }
+  std::string checkpoint_path(int64_t step) const;
+  std::string best_path() const { return path_ + "/checkpoints/best.safetensors"; }
+  std::string last_path() const { return path_ + "/checkpoints/last.safetensors"; }
+
+  // Makes the folders where they are missing. Throws Error naming what cannot be made.
+  void create() const;
+  // Steps of the numbered checkpoints, latest first.
+  std::vector<int64_t> checkpoint_steps() const;
+  bool has_checkpoint() const { return !checkpoint_steps().empty(); }
+
+  // Saves a numbered checkpoint, makes last (and best, when it is) point at it, and removes all
+  // numbered ones but the `keep` latest.
+  void save(const Translator& translator, const std::vector<NamedTensor>& optimizer_state,
+            const TrainingState& state, bool is_best, int64_t keep) const;
+
+  // The latest checkpoint that is whole; damaged ones are named in the log and passed over.
+  // Throws InputError when there is none.
+  Checkpoint load_latest() const;
+  // The best one by validation, else the latest. Throws InputError for what is no run folder.
+  Checkpoint load_best() const;
+
+ private:
+  std::string path_;
+};
+
+// What a user names to use a trained model: a run folder or a checkpoint file.
+HEED_EXPORT Checkpoint load_trained(const std::string& path);
+
+}  // namespace heed::train

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/export.h"
+#include "train/metrics.h"
+#include "train/optimizer.h"
+#include "train/run_folder.h"
+
+namespace heed::train {
+
+enum class TrainingEnd { finished, interrupted };
+
+// Trains a translator into a run folder: batches, gradients, updates, validation, checkpoints. An
+// existing run is continued from its last checkpoint to the same bytes it would have reached
+// without the stop.
+class HEED_EXPORT Trainer {
+ public:
+  // Throws InputError for a config or corpus that will not do, and for a run whose config differs
+  // in a key that an exact continuation depends on.
+  Trainer(const Config& config, const RunFolder& folder);
+  ~Trainer();
+
+  // Throws Error when a loss or gradient is not finite and the config says to stop.
+  TrainingEnd run();
+  Translator& translator();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Asks the running training to save and end after its present step (for signal handlers).
+HEED_EXPORT void request_stop() noexcept;
+
+}  // namespace heed::train

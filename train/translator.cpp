@@ -1,0 +1,118 @@
+#include "train/translator.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "nn/models/rnn_translator.h"
+
+namespace heed::train {
+namespace {
+
+nn::RnnInitialization initialization_of(const std::string& name) {
+  if (name == "paper") {
+    return nn::RnnInitialization::paper;
+  }
+  return name == "xavier" ? nn::RnnInitialization::xavier : nn::RnnInitialization::standard;
+}
+
+}  // namespace
+
+std::unique_ptr<nn::TranslationModel> make_translation_model(const Config& config,
+                                                             const TranslationText& text,
+                                                             Generator& generator) {
+  const ModelConfig& model = config.model;
+  HEED_CHECK_INPUT(model.kind == "rnnsearch" || model.kind == "rnnencdec", "model",
+                   "model.kind '{}' is not available yet; rnnsearch and rnnencdec are", model.kind);
+  nn::RnnTranslatorOptions options;
+  options.source_vocabulary = text.source.vocabulary.size();
+  options.target_vocabulary = text.target.vocabulary.size();
+  options.width = model.width;
+  options.embedding_width = model.embedding_width;
+  options.attention_width = model.attention_width;
+  options.layers = model.layers;
+  options.dropout = model.dropout;
+  options.attention = model.kind == "rnnsearch";
+  options.tie_embeddings = model.tie_embeddings;
+  options.readout = model.readout == "maxout" ? nn::Readout::maxout : nn::Readout::linear;
+  options.initialization = initialization_of(model.initialization);
+  options.padding_id = data::Vocabulary::padding;
+  return std::make_unique<nn::RnnTranslator>(options, generator);
+}
+
+nn::DecodingOptions decoding_options(const DecodeConfig& config) {
+  nn::DecodingOptions options;
+  options.beam_size = config.beam_size;
+  options.length_penalty = config.length_penalty;
+  options.max_length = config.max_length;
+  options.min_length = config.min_length;
+  options.n_best = config.n_best;
+  options.start_id = data::Vocabulary::start;
+  options.end_id = data::Vocabulary::end;
+  options.never = {data::Vocabulary::padding, data::Vocabulary::unknown, data::Vocabulary::start};
+  return options;
+}
+
+std::vector<std::vector<float>> in_source_order(const Config& config,
+                                                std::vector<std::vector<float>> attention) {
+  if (config.data.reverse_source) {
+    for (auto& row : attention) {
+      std::reverse(row.begin(), row.end() - (config.data.source_end && !row.empty() ? 1 : 0));
+    }
+  }
+  return attention;
+}
+
+std::vector<std::vector<Translation>> translate(Translator& translator,
+                                                const std::vector<std::string>& texts,
+                                                const DecodeConfig& decode) {
+  std::vector<data::PairExample> examples;
+  for (const std::string& text : texts) {
+    examples.push_back({encode_source(translator.config, translator.text.source, text), {}});
+  }
+  const auto is_empty = [&](const data::PairExample& example) {
+    return example.source.size() <= (translator.config.data.source_end ? 1U : 0U);
+  };
+  const nn::DecodingOptions options = decoding_options(decode);
+  std::vector<std::vector<Translation>> results(texts.size());
+  for (const auto& plan : data::plan_by_length(examples, {decode.batch_size, 0})) {
+    std::vector<size_t> indices;
+    for (const size_t index : plan) {
+      if (is_empty(examples[index])) {
+        results[index].emplace_back();
+      } else {
+        indices.push_back(index);
+      }
+    }
+    if (indices.empty()) {
+      continue;
+    }
+    const data::PairBatch batch = data::make_batch(examples, indices);
+    auto decoded = nn::decode(*translator.model, source_of(batch), options);
+    for (size_t row = 0; row < indices.size(); ++row) {
+      for (nn::Hypothesis& hypothesis : decoded[row]) {
+        Translation translation;
+        translation.pieces = translator.text.target.vocabulary.decode(hypothesis.tokens);
+        translation.text = translator.text.target.tokenizer->decode(translation.pieces);
+        if (hypothesis.ended) {
+          translation.pieces.emplace_back("</s>");
+        }
+        translation.score = hypothesis.score;
+        translation.log_probability = hypothesis.log_probability;
+        translation.attention =
+            in_source_order(translator.config, std::move(hypothesis.attention));
+        results[indices[row]].push_back(std::move(translation));
+      }
+    }
+  }
+  return results;
+}
+
+std::vector<std::string> source_pieces(const Translator& translator, const std::string& text) {
+  std::vector<std::string> pieces = translator.text.source.tokenizer->encode(text);
+  if (translator.config.data.source_end) {
+    pieces.emplace_back("</s>");
+  }
+  return pieces;
+}
+
+}  // namespace heed::train
