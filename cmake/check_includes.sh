@@ -6,6 +6,10 @@ cd "$(dirname "$0")/.."
 
 mapfile -t files < <(git ls-files -co --exclude-standard -- '*.h' '*.cpp' '*.cu' '*.cuh' |
                      while read -r file; do [[ -f $file ]] && echo "$file"; done)
+if ((${#files[@]} == 0)); then
+  echo "no sources found: is this a git clone?" >&2
+  exit 1
+fi
 
 awk '
   BEGIN {

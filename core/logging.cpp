@@ -28,7 +28,8 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::off;
 }
 
-// The terminal and, once a run has one, its file. Never destroyed, so that anything may log at exit.
+// The terminal and, once a run has one, its file. Never destroyed, so that anything may log at
+// exit.
 struct Logger {
   Logger()
       : terminal(std::make_shared<spdlog::sinks::stderr_color_sink_mt>()),
@@ -66,7 +67,7 @@ void set_file(const std::string& path) {
     file->set_pattern("%Y-%m-%d %H:%M:%S %v");
     sinks.push_back(std::move(file));
   } catch (const spdlog::spdlog_ex& failure) {
-    throw Error("log", fmt::format("cannot write to {}: {}", path, failure.what()));
+    throw Error("log", failure.what());  // names the file and the reason
   }
   instance().logger.flush_on(spdlog::level::debug);
 }

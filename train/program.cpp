@@ -18,6 +18,7 @@
 #include "core/version.h"
 #include "kernels/backend.h"
 #include "train/commands/commands.h"
+#include "train/commands/shared.h"
 #include "train/config/nearest.h"
 
 namespace heed::train {
@@ -30,6 +31,12 @@ std::vector<CLI::App*> commands_of(CLI::App& program) {
 }
 
 void add_commands(CLI::App& program) {
+  add_train_command(program);
+  add_translate_command(program);
+  add_evaluate_command(program);
+  add_inspect_command(program);
+  add_plot_command(program);
+  add_gradcheck_command(program);
   add_config_command(program);
   for (CLI::App* command : commands_of(program)) {
     command->group("Commands");
@@ -139,6 +146,8 @@ int run_program(int argc, const char* const* argv) {
     HEED_CHECK(std::fflush(stdout) == 0 && std::ferror(stdout) == 0, "heed",
                "the output cannot be written: {}", std::strerror(errno));
     return code;
+  } catch (const ExitWith& exit) {
+    return exit.code;
   } catch (const InputError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return bad_input;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -33,8 +34,7 @@ class Logging : public ::testing::Test {
  protected:
   Logging()
       : folder_(std::filesystem::path(::testing::TempDir()) /
-                ("heed_logging_" +
-                 std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()))) {
+                ("heed_logging_" + std::to_string(::getpid()))) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }
@@ -125,7 +125,8 @@ TEST_F(Logging, AFileThatCannotBeOpenedIsNamed) {
     log::set_file(path);
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()), "[log] cannot write to " + path + ": Not a directory");
+    EXPECT_EQ(std::string(error.what()),
+              "[log] Failed opening file " + path + " for writing: Not a directory");
   }
   CaptureStderr();
   log::info("run", "goes on");
@@ -139,6 +140,7 @@ TEST_F(Logging, LinesOfSeveralThreadsStayWhole) {
   log::set_file(file("log.txt"));
   {
     std::vector<std::jthread> workers;
+    workers.reserve(threads);
     for (int t = 0; t < threads; ++t) {
       workers.emplace_back([t] {
         for (int i = 0; i < each; ++i) {

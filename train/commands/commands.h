@@ -10,5 +10,11 @@ class App;
 namespace heed::train {
 
 void add_config_command(CLI::App& program);
+void add_evaluate_command(CLI::App& program);
+void add_gradcheck_command(CLI::App& program);
+void add_inspect_command(CLI::App& program);
+void add_plot_command(CLI::App& program);
+void add_train_command(CLI::App& program);
+void add_translate_command(CLI::App& program);
 
 }  // namespace heed::train

@@ -82,6 +82,7 @@ struct TrainConfig {
   int64_t keep_checkpoints = 2;
   int64_t patience = 0;
   int64_t validation_samples = 5;
+  std::string best_by = "bleu";
   std::string nonfinite = "stop";
 };
 

@@ -231,6 +231,10 @@ std::vector<Key> train_keys() {
           .from(0)
           .unless("data.validation", {"none"})
           .may_change(),
+      key<train, &T::best_by>("train.best_by",
+                              "what the best checkpoint has: the highest validation BLEU, or the "
+                              "lowest validation loss")
+          .one_of({"bleu", "loss"}),
       key<train, &T::nonfinite>(
           "train.nonfinite", "at a NaN or inf in the loss or a gradient, stop or skip the update")
           .one_of({"stop", "skip"}),

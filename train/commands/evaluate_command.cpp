@@ -1,0 +1,193 @@
+#include <fmt/core.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/logging.h"
+#include "train/commands/commands.h"
+#include "train/commands/shared.h"
+#include "train/evaluation.h"
+#include "train/report/chart.h"
+#include "train/report/run_report.h"
+#include "train/report/table.h"
+#include "train/run_folder.h"
+#include "train/scoring/by_length.h"
+
+namespace heed::train {
+namespace {
+
+struct Options {
+  std::string run;
+  std::vector<std::string> corpus;
+  std::string bleu_tokenize = "13a";
+  std::string by_length;
+  bool with_by_length = false;
+  int64_t bucket = 5;
+  std::string alignments;
+  int64_t alignments_shown = 20;
+  bool json = false;
+  DecodingFlags decoding;
+};
+
+EncodedCorpus corpus_of(const Options& options, const Translator& translator) {
+  const Config& config = translator.config;
+  const CorpusName& name = options.corpus.empty() ? config.data.test : options.corpus;
+  HEED_CHECK_INPUT(!name.empty(), "evaluate",
+                   "the run names no test corpus; name one: --corpus FILE");
+  return encode_corpus(config, translator.text, load_corpus(config, name, data::Split::test),
+                       LengthFilter::keep_all);
+}
+
+void print_json(const Evaluation& result, const EncodedCorpus& corpus) {
+  nlohmann::ordered_json json = {{"corpus", corpus.name},
+                                 {"loss", result.loss.loss_per_token()},
+                                 {"nll", result.loss.nll_per_token()},
+                                 {"perplexity", result.loss.perplexity()},
+                                 {"bleu", result.bleu.score},
+                                 {"bleu_signature", result.bleu.signature},
+                                 {"chrf", result.chrf.score},
+                                 {"chrf_signature", result.chrf.signature},
+                                 {"exact", result.exact},
+                                 {"tokens", result.loss.tokens},
+                                 {"sentences", corpus.examples.size()}};
+  if (result.alignment_accuracy) {
+    json["alignment_accuracy"] = *result.alignment_accuracy;
+  }
+  fmt::print("{}\n", json.dump());
+}
+
+void print_table(const Evaluation& result, const EncodedCorpus& corpus) {
+  fmt::print("{}: {} sentences, {} target tokens\n", corpus.name, corpus.examples.size(),
+             result.loss.tokens);
+  TextTable table({"score", "value", ""}, {false, true, false});
+  table.add({"loss", fmt::format("{:.4f}", result.loss.loss_per_token()), "nats a token, smoothing included"});
+  table.add({"nll", fmt::format("{:.4f}", result.loss.nll_per_token()), "nats a token"});
+  table.add({"perplexity", fmt::format("{:.3f}", result.loss.perplexity()), ""});
+  table.add({"BLEU", fmt::format("{:.2f}", result.bleu.score), result.bleu.signature});
+  table.add({"chrF", fmt::format("{:.2f}", result.chrf.score), result.chrf.signature});
+  table.add({"exact", fmt::format("{:.2f}%", 100 * result.exact), "sentences equal to their reference"});
+  if (result.alignment_accuracy) {
+    table.add({"alignment", fmt::format("{:.2f}%", 100 * *result.alignment_accuracy),
+               "target words whose strongest source word is a true one"});
+  }
+  fmt::print("{}", table.text());
+}
+
+// Bahdanau et al. 2015, figure 2.
+void report_by_length(const Options& options, const Translator& translator,
+                      const EncodedCorpus& corpus, const Evaluation& result,
+                      const BleuOptions& bleu_options) {
+  std::vector<int64_t> lengths;
+  for (const data::SentencePair& pair : corpus.pairs) {
+    lengths.push_back(
+        static_cast<int64_t>(translator.text.source.tokenizer->encode(pair.source).size()));
+  }
+  const auto buckets = bleu_by_length(lengths, result.hypotheses, result.references,
+                                      options.bucket, bleu_options);
+  TextTable table({"source words", "sentences", "BLEU"}, {true, true, true});
+  Series series{translator.config.model.kind, {}, {}, true};
+  for (const LengthBucket& bucket : buckets) {
+    table.add({fmt::format("{}-{}", bucket.min_length, bucket.max_length),
+               fmt::format("{}", bucket.sentences), fmt::format("{:.2f}", bucket.bleu.score)});
+    series.x.push_back(static_cast<double>(bucket.max_length));
+    series.y.push_back(bucket.bleu.score);
+  }
+  fmt::print("{}{}", options.json ? "" : "\n", options.json ? "" : table.text());
+  if (!options.by_length.empty()) {
+    ChartOptions chart;
+    chart.title = "BLEU by sentence length";
+    chart.x_label = "source words, at most";
+    chart.y_label = "BLEU";
+    write_output(options.by_length, line_chart_svg({series}, chart));
+    log::info("evaluate", "BLEU by length: {}", options.by_length);
+  }
+}
+
+void write_alignments(const Options& options, Translator& translator, EncodedCorpus corpus) {
+  const auto shown =
+      std::min(corpus.examples.size(), static_cast<size_t>(options.alignments_shown));
+  corpus.examples.resize(shown);
+  corpus.pairs.resize(shown);
+  const auto attention = forced_attention(translator, corpus);
+  std::vector<AlignmentPicture> pictures;
+  for (size_t i = 0; i < shown; ++i) {
+    if (auto picture = alignment_picture(translator, corpus.pairs[i], attention[i])) {
+      pictures.push_back(std::move(*picture));
+    }
+  }
+  HEED_CHECK_INPUT(!pictures.empty(), "evaluate", "{} does not attend: it has no alignments",
+                   translator.config.model.kind);
+  write_output(options.alignments,
+               alignments_html("Alignments of " + corpus.name + ", references given", pictures));
+  log::info("evaluate", "{} alignments: {}", pictures.size(), options.alignments);
+}
+
+void run_evaluate(const Options& options) {
+  use_threads(options.decoding.threads);
+  Checkpoint checkpoint = load_trained(options.run);
+  Translator& translator = checkpoint.translator;
+  const EncodedCorpus corpus = corpus_of(options, translator);
+  EvaluationOptions evaluation;
+  evaluation.decode = with_flags(translator.config.decode, options.decoding);
+  evaluation.bleu.tokenizer =
+      options.bleu_tokenize == "none" ? BleuTokenizer::none : BleuTokenizer::mteval_13a;
+  const Evaluation result = evaluate(translator, corpus, evaluation);
+  options.json ? print_json(result, corpus) : print_table(result, corpus);
+  if (options.with_by_length) {
+    report_by_length(options, translator, corpus, result, evaluation.bleu);
+  }
+  if (!options.alignments.empty()) {
+    write_alignments(options, translator, corpus);
+  }
+}
+
+}  // namespace
+
+void add_evaluate_command(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("evaluate", "Score a trained run on a corpus");
+  command->footer(
+      "Loss, perplexity, BLEU, chrF and exact match on the run's test corpus, or another one.\n\n"
+      "  heed evaluate runs/toy_translator\n"
+      "  heed evaluate runs/toy_translator --corpus mine.tsv --beam 5 --json\n"
+      "  heed evaluate runs/toy_translator --by-length lengths.svg --alignments pairs.html");
+  command->add_option("RUN", options->run, "A run folder or a checkpoint file")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--corpus", options->corpus,
+                   "A TSV file, a source and a target file, or a generator (grammar:1000:16-30)")
+      ->type_name("NAME")
+      ->expected(1, 2);
+  command
+      ->add_option("--bleu-tokenize", options->bleu_tokenize,
+                   "13a scores detokenised text, none the tokens themselves")
+      ->check(CLI::IsMember({"13a", "none"}))
+      ->type_name("13a|none");
+  command
+      ->add_option("--by-length", options->by_length,
+                   "Print BLEU for each range of source lengths; with a name, draw it")
+      ->type_name("[SVG]")
+      ->expected(0, 1);
+  command->add_option("--length-step", options->bucket, "Source words in each range")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  command
+      ->add_option("--alignments", options->alignments,
+                   "Write alignments of the pairs, the references given, as a page")
+      ->type_name("HTML");
+  command->add_option("--alignments-shown", options->alignments_shown, "How many of them")
+      ->check(CLI::Range(1, 10000))
+      ->type_name("N");
+  command->add_flag("--json", options->json, "Print one JSON object");
+  options->decoding.add_to(*command, false);
+  command->callback([options, command] {
+    options->with_by_length = command->count("--by-length") > 0;
+    run_evaluate(*options);
+  });
+}
+
+}  // namespace heed::train

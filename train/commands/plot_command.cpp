@@ -1,0 +1,99 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/logging.h"
+#include "train/commands/commands.h"
+#include "train/commands/shared.h"
+#include "train/report/chart.h"
+#include "train/report/run_report.h"
+#include "train/run_folder.h"
+
+namespace heed::train {
+namespace {
+
+struct Options {
+  std::vector<std::string> runs;
+  std::string output;
+  std::string value = "nll";
+};
+
+std::vector<MetricsEvent> events_of(const std::string& run) {
+  const RunFolder folder(run);
+  HEED_CHECK_INPUT(std::filesystem::exists(folder.metrics_path()), "plot",
+                   "{} is no run folder: there is no metrics.jsonl in it", run);
+  return read_metrics(folder.metrics_path());
+}
+
+// One value of several runs in one picture: validation where there is one, else training.
+std::string compare(const Options& options) {
+  std::vector<Series> all;
+  for (const std::string& run : options.runs) {
+    const auto events = events_of(run);
+    for (const char* kind : {"validation", "train"}) {
+      Series series{run, {}, {}, false};
+      for (const MetricsEvent& event : events) {
+        if (event.event == kind && std::isfinite(event.value(options.value))) {
+          series.x.push_back(static_cast<double>(event.step));
+          series.y.push_back(event.value(options.value));
+        }
+      }
+      if (!series.x.empty()) {
+        all.push_back(std::move(series));
+        break;
+      }
+    }
+  }
+  HEED_CHECK_INPUT(!all.empty(), "plot", "no run has a value '{}'", options.value);
+  ChartOptions chart;
+  chart.title = options.value;
+  chart.x_label = "step";
+  return line_chart_svg(all, chart);
+}
+
+std::string page(const std::string& run) {
+  std::vector<PageSection> sections;
+  for (Curve& curve : run_curves(events_of(run))) {
+    sections.push_back({curve.heading, std::move(curve.svg)});
+  }
+  HEED_CHECK_INPUT(!sections.empty(), "plot", "{} has no events yet", run);
+  return html_page(run, sections);
+}
+
+void run_plot(Options options) {
+  const bool one_page = options.runs.size() == 1 && !options.output.ends_with(".svg");
+  if (options.output.empty()) {
+    options.output =
+        one_page ? RunFolder(options.runs.front()).report_path("curves.html") : "comparison.svg";
+  }
+  write_output(options.output, one_page ? page(options.runs.front()) : compare(options));
+  fmt::print("{}\n", options.output);
+}
+
+}  // namespace
+
+void add_plot_command(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("plot", "Draw the curves of a run, or compare runs");
+  command->footer(
+      "  heed plot runs/toy_translator                          all curves, as a page\n"
+      "  heed plot runs/a runs/b --value bleu --output ab.svg   one value of several runs");
+  command->add_option("RUN", options->runs, "Run folders")->required()->type_name("");
+  command
+      ->add_option("--output", options->output,
+                   "An .html page of one run, or an .svg picture of one value")
+      ->type_name("FILE");
+  command
+      ->add_option("--value", options->value,
+                   "What a picture shows: nll, loss, bleu, chrf, exact, learning_rate, ...")
+      ->type_name("NAME");
+  command->callback([options] { run_plot(*options); });
+}
+
+}  // namespace heed::train

@@ -1,0 +1,97 @@
+#include <fmt/core.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/logging.h"
+#include "train/commands/commands.h"
+#include "train/commands/shared.h"
+#include "train/report/run_report.h"
+#include "train/trainer.h"
+
+namespace heed::train {
+namespace {
+
+volatile std::sig_atomic_t last_signal = 0;
+
+void on_signal(int number) {
+  if (last_signal != 0) {
+    std::_Exit(128 + number);  // the second one does not wait; what was saved is whole
+  }
+  last_signal = number;
+  request_stop();
+}
+
+struct Options {
+  std::string target;
+  std::string run;
+  std::vector<std::string> overrides;
+};
+
+// CONFIG is a config file, or a run folder that goes on under its own config.
+Config config_of(const Options& options) {
+  const bool is_run = std::filesystem::is_directory(options.target);
+  return load_config(is_run ? RunFolder(options.target).config_path() : options.target,
+                     options.overrides);
+}
+
+void write_report(const RunFolder& folder, Translator& translator) {
+  constexpr size_t samples_shown = 8;
+  const Config& config = translator.config;
+  const CorpusName& name = config.data.validation.empty() ? config.data.train : config.data.validation;
+  const data::Split split =
+      config.data.validation.empty() ? data::Split::train : data::Split::validation;
+  data::PairCorpus corpus = load_corpus(config, name, split);
+  corpus.pairs.resize(std::min(corpus.pairs.size(), samples_shown));
+  const std::string path = folder.report_path("index.html");
+  write_output(path, run_report(config.run.name, read_metrics(folder.metrics_path()), translator,
+                                corpus.pairs));
+  log::info("run", "curves and alignments: {}", path);
+}
+
+void run_training(const Options& options) {
+  const Config config = config_of(options);
+  std::string path = options.run;
+  if (path.empty()) {
+    path = std::filesystem::is_directory(options.target) ? options.target
+                                                         : "runs/" + config.run.name;
+  }
+  const RunFolder folder(path);
+  Trainer trainer(config, folder);
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  const TrainingEnd end = trainer.run();
+  if (end == TrainingEnd::interrupted) {
+    throw ExitWith{128 + last_signal};
+  }
+  Checkpoint best = folder.load_best();
+  write_report(folder, best.translator);
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("train", "Train a model from a config file");
+  command->footer(
+      "The run folder holds the config, a log, metrics.jsonl, checkpoints and a report. The same\n"
+      "command again goes on where a stopped run was; so does naming the run folder.\n"
+      "Ctrl-C saves and stops; a second Ctrl-C stops at once.\n\n"
+      "  heed train examples/toy_translator.toml\n"
+      "  heed train mine.toml --run runs/wide --set model.width=512\n"
+      "  heed train runs/wide");
+  command->add_option("CONFIG", options->target, "A config file, or a run folder to continue")
+      ->required()
+      ->type_name("");
+  command->add_option("--run", options->run, "The run folder (default: runs/NAME)")
+      ->type_name("DIR");
+  add_set_option(*command, options->overrides);
+  command->callback([options] { run_training(*options); });
+}
+
+}  // namespace heed::train

@@ -1,0 +1,177 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/logging.h"
+#include "data/text_file.h"
+#include "train/commands/commands.h"
+#include "train/commands/shared.h"
+#include "train/report/run_report.h"
+#include "train/run_folder.h"
+
+namespace heed::train {
+namespace {
+
+struct Options {
+  std::string run;
+  std::string input = "-";
+  std::string output = "-";
+  std::string alignments;
+  bool show_alignments = false;
+  bool scores = false;
+  DecodingFlags decoding;
+};
+
+constexpr size_t lines_at_once = 1024;
+
+// Translates lines as they come and remembers the alignments for the page.
+class Session {
+ public:
+  Session(const Options& options, Checkpoint checkpoint)
+      : options_(options),
+        translator_(std::move(checkpoint.translator)),
+        decode_(with_flags(translator_.config.decode, options.decoding)) {
+    if (options.output != "-") {
+      file_.open(options.output, std::ios::binary);
+      HEED_CHECK(file_.good(), "translate", "{} cannot be written", options.output);
+    }
+  }
+
+  // One line out for each line in (n of them with --n-best); empty in, empty out.
+  void lines(const std::vector<std::string>& texts) {
+    const auto all = translate(translator_, texts, decode_);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      for (const Translation& translation : all[i]) {
+        write(options_.scores ? fmt::format("{:.4f}\t{}\n", translation.score, translation.text)
+                              : translation.text + "\n");
+        remember(texts[i], translation);
+      }
+    }
+  }
+
+  void finish() {
+    if (!options_.alignments.empty()) {
+      write_output(options_.alignments, alignments_html("Alignments", pictures_));
+      log::info("translate", "{} alignments: {}", pictures_.size(), options_.alignments);
+    }
+    if (options_.output != "-") {
+      file_.close();
+      HEED_CHECK(!file_.fail(), "translate", "{} cannot be written; is the disk full?",
+                 options_.output);
+    }
+  }
+
+ private:
+  void write(const std::string& text) {
+    if (options_.output == "-") {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      std::fflush(stdout);
+    } else {
+      file_ << text;
+    }
+  }
+
+  void remember(const std::string& source, const Translation& translation) {
+    if (options_.alignments.empty() && !options_.show_alignments) {
+      return;
+    }
+    auto picture = alignment_picture(translator_, source, translation);
+    if (!picture) {
+      return;
+    }
+    if (options_.show_alignments) {
+      const bool colour = ::isatty(STDOUT_FILENO) != 0;
+      write(alignment_text(*picture, 100, colour) + "\n");
+    }
+    if (!options_.alignments.empty()) {
+      pictures_.push_back(std::move(*picture));
+    }
+  }
+
+  const Options& options_;
+  Translator translator_;
+  DecodeConfig decode_;
+  std::ofstream file_;
+  std::vector<AlignmentPicture> pictures_;
+};
+
+// Standard input line by line when somebody types, else in larger parts.
+void translate_standard_input(Session& session, data::InvalidUtf8 policy) {
+  const size_t at_once = ::isatty(STDIN_FILENO) != 0 ? 1 : lines_at_once;
+  std::vector<std::string> waiting;
+  std::string line;
+  size_t number = 0;
+  while (std::getline(std::cin, line)) {
+    ++number;
+    const auto parsed =
+        data::parse_text(line + "\n", fmt::format("standard input, line {}", number), policy);
+    waiting.push_back(parsed.lines.front());
+    if (waiting.size() >= at_once) {
+      session.lines(waiting);
+      waiting.clear();
+    }
+  }
+  session.lines(waiting);
+}
+
+void translate_file(Session& session, const std::string& path, data::InvalidUtf8 policy) {
+  const auto bytes = read_file("data", path);
+  const auto lines = data::parse_text(bytes, path, policy).lines;
+  for (size_t begin = 0; begin < lines.size(); begin += lines_at_once) {
+    const size_t end = std::min(lines.size(), begin + lines_at_once);
+    session.lines({lines.begin() + static_cast<std::ptrdiff_t>(begin),
+                   lines.begin() + static_cast<std::ptrdiff_t>(end)});
+  }
+}
+
+void run_translate(const Options& options) {
+  use_threads(options.decoding.threads);
+  Checkpoint checkpoint = load_trained(options.run);
+  const auto policy = checkpoint.translator.config.data.invalid_utf8 == "replace"
+                          ? data::InvalidUtf8::replace
+                          : data::InvalidUtf8::error;
+  Session session(options, std::move(checkpoint));
+  if (options.input == "-") {
+    translate_standard_input(session, policy);
+  } else {
+    translate_file(session, options.input, policy);
+  }
+  session.finish();
+}
+
+}  // namespace
+
+void add_translate_command(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = program.add_subcommand("translate", "Translate text with a trained run");
+  command->footer(
+      "One line out for each line in. The best checkpoint by validation is used.\n\n"
+      "  echo 'the small cat sleeps .' | heed translate runs/toy_translator\n"
+      "  heed translate runs/toy_translator --input a.en --output a.fr --beam 5\n"
+      "  heed translate runs/toy_translator --input a.en --alignments a.html");
+  command->add_option("RUN", options->run, "A run folder or a checkpoint file")
+      ->required()
+      ->type_name("");
+  command->add_option("--input", options->input, "A text file, a sentence a line; - = standard input")
+      ->type_name("FILE");
+  command->add_option("--output", options->output, "Where to; - = standard output")
+      ->type_name("FILE");
+  command->add_option("--alignments", options->alignments, "Write the alignments as a page")
+      ->type_name("HTML");
+  command->add_flag("--show-alignments", options->show_alignments,
+                    "Print each alignment beneath its translation");
+  command->add_flag("--scores", options->scores, "Put the score and a TAB before each translation");
+  options->decoding.add_to(*command, true);
+  command->callback([options] { run_translate(*options); });
+}
+
+}  // namespace heed::train
