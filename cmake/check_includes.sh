@@ -19,6 +19,7 @@ awk '
     below["nn"]       = "core kernels autograd nn"
     below["data"]     = "core data"
     below["train"]    = "core kernels autograd nn data train"
+    below["bench"]    = "core kernels autograd nn data train bench"
     most = 500
   }
   function broken(text) { print FILENAME ":" FNR ": " text; failed = 1 }

@@ -100,7 +100,7 @@ std::vector<ErrorCase> particular_errors() {
        [] {
          sum(f64({2, 3}), {2});
        },
-       "[sum] dimension 2 is out of range for rank 2"},
+       "[sum] dimension 2 is out of range for 2 dimensions"},
       {"sum",
        [] {
          sum(f64({2, 3}), {1, -1});
@@ -143,7 +143,7 @@ std::vector<ErrorCase> particular_errors() {
        },
        "[reshape] the sizes do not fit: x (2, 3) to (1, 4)"},
       {"transpose", [] { transpose(f64({3})); },
-       "[transpose] dimension -2 is out of range for rank 1"},
+       "[transpose] dimension -2 is out of range for 1 dimensions"},
       {"slice",
        [] {
          slice(f64({2, 3}), 1, 2, 4);
@@ -153,12 +153,17 @@ std::vector<ErrorCase> particular_errors() {
        [] {
          expand(f64({2, 3}), {2, 4});
        },
-       "[expand] x (2, 3) does not repeat to (2, 4)"},
+       "[expand] shapes do not broadcast: (2, 3) and (2, 4)"},
+      {"expand",
+       [] {
+         expand(f64({2, 3}), {2, 1});
+       },
+       "[expand] x (2, 3) does not repeat to (2, 1)"},
       {"unsqueeze",
        [] {
          unsqueeze(f64({2, 3}), 3);
        },
-       "[unsqueeze] dimension 3 is out of range for rank 3"},
+       "[unsqueeze] dimension 3 is out of range for 3 dimensions"},
       {"squeeze",
        [] {
          squeeze(f64({2, 3}), 1);
@@ -168,7 +173,7 @@ std::vector<ErrorCase> particular_errors() {
        [] {
          unstack(f64({2, 3}), 2);
        },
-       "[unstack] dimension 2 is out of range for rank 2"},
+       "[unstack] dimension 2 is out of range for 2 dimensions"},
       {"contiguous", [] { contiguous(Tensor()); }, "[contiguous] the input is undefined"},
       {"concat", [] { concat({}, 0); }, "[concat] there is nothing to join"},
       {"concat",
