@@ -14,7 +14,8 @@
 // kernel and records; backward() walks what was recorded. docs/adding-an-op.md shows one op whole.
 namespace heed {
 
-// --- variables ------------------------------------------------------------------------------------
+// --- variables
+// ------------------------------------------------------------------------------------
 
 // Marks a leaf: backward() adds to its gradient from here on. Floating dtypes only.
 HEED_EXPORT void set_requires_grad(const Tensor& tensor, bool requires_grad = true);
@@ -41,7 +42,8 @@ HEED_EXPORT bool recording();
 HEED_EXPORT void set_check_finite(bool check);
 HEED_EXPORT bool check_finite();
 
-// --- backward -------------------------------------------------------------------------------------
+// --- backward
+// -------------------------------------------------------------------------------------
 
 // Adds d(output)/d(leaf) * cotangent to the gradient of every leaf that output depends on. The
 // cotangent has output's shape and may be left out when output has one element (it is then 1).
@@ -51,7 +53,8 @@ HEED_EXPORT bool check_finite();
 HEED_EXPORT void backward(const Tensor& output, const Tensor& cotangent = {},
                           bool retain_graph = false);
 
-// --- recording ------------------------------------------------------------------------------------
+// --- recording
+// ------------------------------------------------------------------------------------
 
 // A tensor kept for backward: its numbers at this version, without its graph (an op may save its
 // own output without making a cycle).
@@ -70,7 +73,9 @@ class HEED_EXPORT Saved {
 class HEED_EXPORT BackwardContext {
  public:
   // The cotangent of an output: never undefined, of the output's shape.
-  const Tensor& cotangent(int output = 0) const { return (*cotangents_)[static_cast<size_t>(output)]; }
+  const Tensor& cotangent(int output = 0) const {
+    return (*cotangents_)[static_cast<size_t>(output)];
+  }
   // Whether the gradient of this input will be used; another may be returned undefined.
   bool needs(int input) const { return needs_[static_cast<size_t>(input)]; }
   // Throws Error when the tensor was changed in place after it was saved.

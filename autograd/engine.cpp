@@ -13,9 +13,8 @@ Tensor accumulate(Tensor a, Tensor b) {
   if (!a.exclusive() || !a.is_contiguous()) {
     std::swap(a, b);
   }
-  const Tensor total = a.exclusive() && a.is_contiguous()
-                           ? a
-                           : Tensor::empty(a.shape(), a.dtype(), a.device());
+  const Tensor total =
+      a.exclusive() && a.is_contiguous() ? a : Tensor::empty(a.shape(), a.dtype(), a.device());
   kernels::backend(a).binary(kernels::BinaryOp::add, a, b, total);
   return total;
 }

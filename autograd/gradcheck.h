@@ -24,16 +24,16 @@ enum class GradcheckOutcome { passed, mismatch, not_deterministic, error };
 
 struct GradcheckResult {
   GradcheckOutcome outcome = GradcheckOutcome::passed;
-  int64_t checked = 0;       // derivatives compared
-  int64_t kinks = 0;         // of them left out: the one-sided differences disagree there
-  double worst_error = 0;    // the largest |analytic - numeric|
-  double worst_relative = 0; // the largest |analytic - numeric| / max(|analytic|, |numeric|, 1)
+  int64_t checked = 0;        // derivatives compared
+  int64_t kinks = 0;          // of them left out: the one-sided differences disagree there
+  double worst_error = 0;     // the largest |analytic - numeric|
+  double worst_relative = 0;  // the largest |analytic - numeric| / max(|analytic|, |numeric|, 1)
   // Of the worst derivative (relative to its tolerance):
   int input = -1;
-  std::string index;         // "(1, 2)", or "direction 3"
+  std::string index;  // "(1, 2)", or "direction 3"
   double analytic = 0;
   double numeric = 0;
-  std::string message;       // one line, empty when passed
+  std::string message;  // one line, empty when passed
   bool passed() const { return outcome == GradcheckOutcome::passed; }
 };
 
@@ -43,8 +43,7 @@ using GradcheckFunction = std::function<std::vector<Tensor>(const std::vector<Te
 // random cotangent (never a plain sum: the sum of a softmax is constant). Inputs that are floating
 // must be f64 and are differentiated; i32 and boolean ones are passed through. f must return the
 // same numbers each time it is called (reset its generators inside).
-HEED_EXPORT GradcheckResult gradcheck(const GradcheckFunction& f,
-                                      const std::vector<Tensor>& inputs,
+HEED_EXPORT GradcheckResult gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
                                       const GradcheckOptions& options = {});
 
 }  // namespace heed

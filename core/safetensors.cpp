@@ -73,8 +73,7 @@ std::string_view header_text(std::string_view bytes, const std::string& name) {
 }
 
 int64_t non_negative(const json& value, const std::string& name, const std::string& tensor) {
-  HEED_CHECK_INPUT(value.is_number_unsigned() &&
-                       value.get<uint64_t>() <= uint64_t{INT64_MAX},
+  HEED_CHECK_INPUT(value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t{INT64_MAX},
                    "safetensors", "{}: {}: a size or offset is no number from 0 on", name, tensor);
   return value.get<int64_t>();
 }
@@ -202,10 +201,10 @@ TensorFile safetensors_decode(std::string_view bytes, const std::string& name) {
     const Tensor tensor = Tensor::empty(entry.shape, entry.dtype);
     const std::string_view part =
         data.substr(static_cast<size_t>(entry.begin), static_cast<size_t>(entry.end - entry.begin));
-    HEED_CHECK_INPUT(entry.dtype != DType::boolean ||
-                         std::all_of(part.begin(), part.end(), [](char c) { return c == 0 || c == 1; }),
-                     "safetensors", "{}: {}: a byte of a BOOL tensor is neither 0 nor 1", name,
-                     entry.name);
+    HEED_CHECK_INPUT(
+        entry.dtype != DType::boolean ||
+            std::all_of(part.begin(), part.end(), [](char c) { return c == 0 || c == 1; }),
+        "safetensors", "{}: {}: a byte of a BOOL tensor is neither 0 nor 1", name, entry.name);
     device_memory(tensor.device()).copy_from_host(tensor.raw_data(), part.data(), part.size());
     file.tensors.push_back({entry.name, tensor});
   }

@@ -133,9 +133,8 @@ Tensor Tensor::as_strided(const Shape& shape, const Shape& strides, int64_t offs
 }
 
 Tensor Tensor::clone() const {
-  return dispatch_all(dtype(), [&]<typename T>(T) {
-    return from_vector(to_vector<T>(), shape(), device());
-  });
+  return dispatch_all(
+      dtype(), [&]<typename T>(T) { return from_vector(to_vector<T>(), shape(), device()); });
 }
 
 void Tensor::set_data(const Tensor& other) const {

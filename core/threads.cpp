@@ -30,7 +30,13 @@ int cgroup_cores(int otherwise) {
 
 thread_local bool inside_part = false;
 
-void pause_cpu() {
+// Waits a moment; now and then lets another thread have the core, since the one that is waited for
+// may be asking for the same.
+void wait_a_moment(int spins) {
+  if (spins % 64 == 63) {
+    std::this_thread::yield();
+    return;
+  }
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
@@ -84,7 +90,7 @@ class Pool {
     }
     run_part(0);
     for (int spins = 0; remaining_.load(std::memory_order_acquire) > 0; ++spins) {
-      spins < most_spins ? pause_cpu() : std::this_thread::yield();
+      spins < most_spins ? wait_a_moment(spins) : std::this_thread::yield();
     }
     if (failure_ != nullptr) {
       std::rethrow_exception(failure_);
@@ -134,7 +140,7 @@ class Pool {
       if (now != seen) {
         return now;
       }
-      pause_cpu();
+      wait_a_moment(spins);
     }
     std::unique_lock lock(mutex_);
     sleeping_.fetch_add(1);

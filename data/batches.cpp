@@ -21,8 +21,8 @@ void cut(const std::vector<PairExample>& examples, const std::vector<size_t>& or
   for (const size_t index : order) {
     const int64_t wider = std::max(width, width_of(examples[index]));
     const auto rows = static_cast<int64_t>(batch.size()) + 1;
-    const bool full = rows > limits.sentences ||
-                      (limits.tokens > 0 && rows * wider > limits.tokens);
+    const bool full =
+        rows > limits.sentences || (limits.tokens > 0 && rows * wider > limits.tokens);
     if (full && !batch.empty()) {
       batches.push_back(std::move(batch));
       batch.clear();
@@ -38,14 +38,12 @@ void cut(const std::vector<PairExample>& examples, const std::vector<size_t>& or
 
 }  // namespace
 
-PairBatch make_batch(const std::vector<PairExample>& examples,
-                     const std::vector<size_t>& indices) {
+PairBatch make_batch(const std::vector<PairExample>& examples, const std::vector<size_t>& indices) {
   PairBatch batch;
   batch.indices = indices;
   for (const size_t index : indices) {
     const PairExample& example = examples[index];
-    batch.source_width =
-        std::max(batch.source_width, static_cast<int64_t>(example.source.size()));
+    batch.source_width = std::max(batch.source_width, static_cast<int64_t>(example.source.size()));
     batch.target_width =
         std::max(batch.target_width, static_cast<int64_t>(example.target.size()) + 1);
     batch.target_tokens += static_cast<int64_t>(example.target.size()) + 1;

@@ -20,7 +20,7 @@ struct PairBatch {
   std::vector<size_t> indices;  // of the examples, in the order of the rows
   int64_t source_width = 0;
   int64_t target_width = 0;
-  std::vector<int32_t> source;         // (B, source_width)
+  std::vector<int32_t> source;  // (B, source_width)
   std::vector<int64_t> source_lengths;
   std::vector<int32_t> target_input;   // (B, target_width): <s>, target
   std::vector<int32_t> target_output;  // (B, target_width): target, </s>

@@ -32,9 +32,9 @@ PairCorpus from_tsv(const std::string& path, const CorpusOptions& options) {
     }
     const size_t second = line.find('\t', tab + 1);
     corpus.extra_columns += second != std::string::npos ? 1 : 0;
-    corpus.pairs.push_back({line.substr(0, tab), line.substr(tab + 1, second == std::string::npos
-                                                                          ? second
-                                                                          : second - tab - 1)});
+    corpus.pairs.push_back(
+        {line.substr(0, tab),
+         line.substr(tab + 1, second == std::string::npos ? second : second - tab - 1)});
   }
   if (corpus.extra_columns > 0) {
     log::info("data", "{}: {} lines have more than two columns; the others were ignored", path,
@@ -52,15 +52,15 @@ size_t likely_drift(const std::vector<std::string>& source,
   const auto surplus = static_cast<std::ptrdiff_t>(std::max(source.size(), target.size()) - common);
   const bool source_longer = source.size() > target.size();
   const auto mismatch = [](const std::string& a, const std::string& b) {
-    return std::abs(std::log((1.0 + static_cast<double>(a.size())) /
-                             (1.0 + static_cast<double>(b.size()))));
+    return std::abs(
+        std::log((1.0 + static_cast<double>(a.size())) / (1.0 + static_cast<double>(b.size()))));
   };
   // cost(k): lines before k match directly, those from k on with the longer file shifted.
   double cost = 0;
   for (size_t i = 0; i < common; ++i) {
     const size_t shifted = i + static_cast<size_t>(surplus);
-    cost += source_longer ? mismatch(source[shifted], target[i])
-                          : mismatch(source[i], target[shifted]);
+    cost +=
+        source_longer ? mismatch(source[shifted], target[i]) : mismatch(source[i], target[shifted]);
   }
   double best = cost;
   size_t where = 0;

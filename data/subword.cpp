@@ -25,7 +25,8 @@ class Sentences final : public sentencepiece::SentenceIterator {
 
 class SubwordTokenizer final : public Tokenizer {
  public:
-  SubwordTokenizer(const std::string& model, bool lowercase) : model_(model), lowercase_(lowercase) {
+  SubwordTokenizer(const std::string& model, bool lowercase)
+      : model_(model), lowercase_(lowercase) {
     const auto status = processor_.LoadFromSerializedProto(model);
     HEED_CHECK_INPUT(status.ok(), "data", "this is no SentencePiece model: {}", status.ToString());
   }
@@ -65,8 +66,7 @@ std::string train_subword_model(const std::vector<std::string>& texts, int64_t p
       pieces);
   std::string model;
   Sentences sentences(texts);
-  const auto status =
-      sentencepiece::SentencePieceTrainer::Train(arguments, &sentences, &model);
+  const auto status = sentencepiece::SentencePieceTrainer::Train(arguments, &sentences, &model);
   HEED_CHECK_INPUT(status.ok(), "data",
                    "no subword model of {} pieces could be trained on {} sentences: {}; try "
                    "another data.subword_size",

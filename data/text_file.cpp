@@ -28,12 +28,16 @@ constexpr Signature signatures[] = {
     {"\xFE\xFF"sv, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8"},
     {"\x1F\x8B"sv, "a gzip archive", "unpack it first: gunzip"},
     {"BZh"sv, "a bzip2 archive", "unpack it first: bunzip2"},
-    {"\xFD""7zXZ\0"sv, "an xz archive", "unpack it first: unxz"},
+    {"\xFD"
+     "7zXZ\0"sv,
+     "an xz archive", "unpack it first: unxz"},
     {"\x28\xB5\x2F\xFD"sv, "a zstd archive", "unpack it first: unzstd"},
     {"PK\x03\x04"sv, "a zip archive", "unpack it first: unzip"},
     {"%PDF-"sv, "a PDF document", "give its text: pdftotext"},
     {"\x89PNG"sv, "a PNG picture", "give a text file"},
-    {"\x7F""ELF"sv, "a program", "give a text file"},
+    {"\x7F"
+     "ELF"sv,
+     "a program", "give a text file"},
 };
 
 [[noreturn]] void refuse(const std::string& name, std::string_view kind, std::string_view remedy) {
@@ -90,10 +94,10 @@ std::string take_line(std::string_view line, TextFile& file, InvalidUtf8 policy)
     return replace_invalid_utf8(line, file.replaced);
   }
   throw InputError(
-      "data", fmt::format("{}:{}: byte {} of the line, 0x{:02X}, is no UTF-8; convert the file "
-                          "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"",
-                          file.name, number, *invalid + 1,
-                          static_cast<unsigned char>(line[*invalid])));
+      "data",
+      fmt::format("{}:{}: byte {} of the line, 0x{:02X}, is no UTF-8; convert the file "
+                  "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"",
+                  file.name, number, *invalid + 1, static_cast<unsigned char>(line[*invalid])));
 }
 
 }  // namespace

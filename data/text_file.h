@@ -17,7 +17,7 @@ struct TextFile {
   std::string name;                // as the user named it, for messages
   std::vector<std::string> lines;  // without their ends; a missing last newline is no matter
   int64_t carriage_returns = 0;
-  int64_t replaced = 0;            // invalid parts turned into U+FFFD
+  int64_t replaced = 0;  // invalid parts turned into U+FFFD
   bool byte_order_mark = false;
 };
 

@@ -43,7 +43,8 @@ class WordTokenizer final : public Tokenizer {
   std::string decode(const std::vector<std::string>& pieces) const override {
     static const std::set<std::string> no_space_before = {".", ",", "?", "!", ";", ":", "%", ")",
                                                           "]", "}", "'", "’", "-", "…", "»"};
-    static const std::set<std::string> no_space_after = {"(", "[", "{", "'", "’", "-", "«", "¿", "¡"};
+    static const std::set<std::string> no_space_after = {"(", "[", "{", "'", "’",
+                                                         "-", "«", "¿", "¡"};
     std::string text;
     bool glue = true;
     for (const std::string& piece : pieces) {

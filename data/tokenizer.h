@@ -11,7 +11,7 @@
 namespace heed::data {
 
 struct TokenizerOptions {
-  std::string kind = "word";    // word, space, character or subword
+  std::string kind = "word";  // word, space, character or subword
   bool lowercase = false;
   int64_t subword_size = 8000;  // pieces of a SentencePiece model trained on the training text
 };

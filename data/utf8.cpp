@@ -21,9 +21,8 @@ Decoded decode_at(std::string_view text, size_t at) {
     return {1, lead};
   }
   utf8proc_int32_t value = -1;
-  const auto length = utf8proc_iterate(
-      reinterpret_cast<const utf8proc_uint8_t*>(text.data() + at),
-      static_cast<utf8proc_ssize_t>(text.size() - at), &value);
+  const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data() + at),
+                                       static_cast<utf8proc_ssize_t>(text.size() - at), &value);
   return length > 0 ? Decoded{static_cast<size_t>(length), value} : Decoded{1, -1};
 }
 

@@ -24,8 +24,8 @@ class HEED_EXPORT Vocabulary {
 
   // Every token seen at least min_count times, most frequent first (equal ones by their bytes), at
   // most max_size with the special ones (0: no limit).
-  static Vocabulary build(const std::vector<std::vector<std::string>>& sentences,
-                          int64_t min_count, int64_t max_size);
+  static Vocabulary build(const std::vector<std::vector<std::string>>& sentences, int64_t min_count,
+                          int64_t max_size);
 
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
   int32_t id(const std::string& token) const;  // `unknown` when it is not there

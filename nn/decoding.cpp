@@ -25,8 +25,7 @@ struct Search {
   std::vector<Hypothesis> finished;
 
   void finish(Hypothesis hypothesis, double alpha) {
-    const auto length =
-        static_cast<int64_t>(hypothesis.tokens.size()) + (hypothesis.ended ? 1 : 0);
+    const auto length = static_cast<int64_t>(hypothesis.tokens.size()) + (hypothesis.ended ? 1 : 0);
     hypothesis.score = hypothesis.log_probability / length_penalty(length, alpha);
     const auto better = [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; };
     finished.insert(std::upper_bound(finished.begin(), finished.end(), hypothesis, better),
@@ -46,8 +45,8 @@ struct Search {
     const int64_t mildest = options.length_penalty > 0 ? max_length : next;
     double best = minus_infinity;
     for (const Hypothesis& hypothesis : live) {
-      best = std::max(best, hypothesis.log_probability /
-                                length_penalty(mildest, options.length_penalty));
+      best = std::max(best,
+                      hypothesis.log_probability / length_penalty(mildest, options.length_penalty));
     }
     return best > finished[static_cast<size_t>(options.n_best - 1)].score;
   }

@@ -22,11 +22,12 @@ struct DecodingOptions {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> tokens;   // without start and end
-  double log_probability = 0;    // nats, end token included
-  double score = 0;              // after the length penalty
-  bool ended = true;             // false: cut at max_length
-  // Of each token, and of the end token last, the source positions' weights; empty without attention.
+  std::vector<int32_t> tokens;  // without start and end
+  double log_probability = 0;   // nats, end token included
+  double score = 0;             // after the length penalty
+  bool ended = true;            // false: cut at max_length
+  // Of each token, and of the end token last, the source positions' weights; empty without
+  // attention.
   std::vector<std::vector<float>> attention;
 };
 

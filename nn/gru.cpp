@@ -13,8 +13,8 @@ namespace {
 
 using Register = std::function<Tensor(const std::string&, const Tensor&)>;
 
-GruWeights make_weights(int64_t in, int64_t hidden, const std::string& suffix,
-                        Generator& generator, const Register& add) {
+GruWeights make_weights(int64_t in, int64_t hidden, const std::string& suffix, Generator& generator,
+                        const Register& add) {
   const GruWeights weights{add("weight_ih" + suffix, Tensor::empty({3 * hidden, in})),
                            add("weight_hh" + suffix, Tensor::empty({3 * hidden, hidden})),
                            add("bias_ih" + suffix, Tensor::empty({3 * hidden})),
@@ -62,12 +62,12 @@ Gru::Gru(int64_t in, int64_t hidden, const GruOptions& options, Generator& gener
   const int directions = options.bidirectional ? 2 : 1;
   for (int64_t layer = 0; layer < options.layers; ++layer) {
     for (int direction = 0; direction < directions; ++direction) {
-      weights_.push_back(make_weights(
-          layer == 0 ? in : directions * hidden, hidden,
-          fmt::format("_l{}{}", layer, direction == 0 ? "" : "_reverse"), generator,
-          [this](const std::string& name, const Tensor& tensor) {
-            return register_parameter(name, tensor);
-          }));
+      weights_.push_back(
+          make_weights(layer == 0 ? in : directions * hidden, hidden,
+                       fmt::format("_l{}{}", layer, direction == 0 ? "" : "_reverse"), generator,
+                       [this](const std::string& name, const Tensor& tensor) {
+                         return register_parameter(name, tensor);
+                       }));
     }
   }
   register_module("dropout", dropout_);

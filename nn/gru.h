@@ -34,8 +34,8 @@ struct GruOptions {
 };
 
 struct GruOutput {
-  Tensor states;              // (B, T, H) or (B, T, 2H): forward, then backward; 0 at padding
-  std::vector<Tensor> last;   // (B, H) of each layer and direction (forward, backward, forward ..)
+  Tensor states;             // (B, T, H) or (B, T, 2H): forward, then backward; 0 at padding
+  std::vector<Tensor> last;  // (B, H) of each layer and direction (forward, backward, forward ..)
 };
 
 // Gated recurrent units over sequences (Cho et al. 2014), PyTorch's names (weight_ih_l0,

@@ -20,8 +20,9 @@ Linear::Linear(int64_t in, int64_t out, Generator& generator, bool with_bias)
 }
 
 void Linear::share_weight(const Tensor& other) {
-  HEED_CHECK(other.shape() == weight.shape(), "linear", "weights of shapes {} and {} cannot be tied",
-             weight.shape().to_string(), other.shape().to_string());
+  HEED_CHECK(other.shape() == weight.shape(), "linear",
+             "weights of shapes {} and {} cannot be tied", weight.shape().to_string(),
+             other.shape().to_string());
   replace_parameter(weight, other);
   weight = other;
 }

@@ -98,9 +98,9 @@ void Module::load_parameters(const std::vector<NamedTensor>& tensors, const std:
   HEED_CHECK_INPUT(wrong.empty(), "weights", "{} does not fit this model:{}", origin, wrong);
   const NoGradScope no_grad;
   for (const auto& [name, parameter] : parameters) {
-    const auto source =
-        std::find_if(tensors.begin(), tensors.end(),
-                     [&, &wanted = name](const NamedTensor& entry) { return entry.name == wanted; });
+    const auto source = std::find_if(
+        tensors.begin(), tensors.end(),
+        [&, &wanted = name](const NamedTensor& entry) { return entry.name == wanted; });
     Tensor value = to_dtype(source->tensor, parameter.dtype());
     if (value.shares_storage(source->tensor)) {
       value = value.clone();

@@ -51,10 +51,9 @@ std::string text_to_bytes(const std::string& text) {
   std::string bytes;
   for (const std::string& point : data::code_points(text)) {
     const auto first = static_cast<unsigned char>(point[0]);
-    bytes += point.size() == 1
-                 ? point[0]
-                 : static_cast<char>(((first & 0x03) << 6) |
-                                     (static_cast<unsigned char>(point[1]) & 0x3F));
+    bytes += point.size() == 1 ? point[0]
+                               : static_cast<char>(((first & 0x03) << 6) |
+                                                   (static_cast<unsigned char>(point[1]) & 0x3F));
   }
   return bytes;
 }

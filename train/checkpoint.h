@@ -14,14 +14,14 @@ namespace heed::train {
 // Where a training stands: with the weights and the optimizer's state, all that an exact
 // continuation needs.
 struct TrainingState {
-  int64_t step = 0;      // updates done
-  int64_t epoch = 0;     // epochs finished
-  int64_t position = 0;  // batches of the present epoch that were used
+  int64_t step = 0;          // updates done
+  int64_t epoch = 0;         // epochs finished
+  int64_t position = 0;      // batches of the present epoch that were used
   RandomState epoch_random;  // the shuffling generator as the epoch began
   RandomState dropout_random;
   Schedule::State schedule;
-  double best = 0;             // by train.best_by
-  int64_t best_step = -1;      // -1: nothing was validated yet
+  double best = 0;         // by train.best_by
+  int64_t best_step = -1;  // -1: nothing was validated yet
   int64_t stale_validations = 0;
   // Of the log line in the making:
   double window_loss = 0;

@@ -78,8 +78,7 @@ CorpusLoss corpus_loss(Translator& translator, const EncodedCorpus& corpus) {
   for (const auto& plan :
        data::plan_by_length(corpus.examples, {translator.config.decode.batch_size, 0})) {
     const data::PairBatch batch = data::make_batch(corpus.examples, plan);
-    const auto output =
-        translator.model->forward(source_of(batch), target_input_of(batch), false);
+    const auto output = translator.model->forward(source_of(batch), target_input_of(batch), false);
     const CrossEntropy loss = cross_entropy(output.logits, target_output_of(batch), options);
     total.loss += loss.loss.item();
     total.nll += loss.nll.item();
@@ -125,8 +124,7 @@ Evaluation evaluate(Translator& translator, const EncodedCorpus& corpus,
     result.references.push_back(scored_text(translator.text.target, options, pair.target));
   }
   for (const auto& translations : translate(translator, sources, options.decode)) {
-    result.hypotheses.push_back(
-        scored_text(translator.text.target, options, translations.front()));
+    result.hypotheses.push_back(scored_text(translator.text.target, options, translations.front()));
   }
   result.bleu = bleu(result.hypotheses, result.references, options.bleu);
   result.chrf = chrf(result.hypotheses, result.references);

@@ -106,10 +106,10 @@ void Optimizer::load_state(const TensorFile& file, int64_t steps) {
     for (size_t s = 0; s < states_[i].size(); ++s) {
       const std::string name = state_names()[s] + "/" + parameters_[i].name;
       const Tensor& saved = file.at(name);
-      HEED_CHECK_INPUT(saved.shape() == states_[i][s].shape() &&
-                           saved.dtype() == states_[i][s].dtype(),
-                       "optimizer", "the saved state {} does not fit: {} and {}", name,
-                       saved.shape().to_string(), states_[i][s].shape().to_string());
+      HEED_CHECK_INPUT(
+          saved.shape() == states_[i][s].shape() && saved.dtype() == states_[i][s].dtype(),
+          "optimizer", "the saved state {} does not fit: {} and {}", name,
+          saved.shape().to_string(), states_[i][s].shape().to_string());
       states_[i][s] = saved;
     }
   }

@@ -22,8 +22,8 @@ double Schedule::learning_rate(int64_t step) const {
   if (config_.schedule == "cosine") {
     const double span = std::max(1.0, static_cast<double>(total_steps_) - warmup);
     const double progress = std::clamp((now - warmup) / span, 0.0, 1.0);
-    return config_.min_learning_rate + (peak - config_.min_learning_rate) * 0.5 *
-                                           (1 + std::cos(std::numbers::pi * progress));
+    return config_.min_learning_rate +
+           (peak - config_.min_learning_rate) * 0.5 * (1 + std::cos(std::numbers::pi * progress));
   }
   return std::max(peak * state_.factor, config_.min_learning_rate);
 }

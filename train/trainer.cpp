@@ -46,8 +46,8 @@ void check_same_config(const Config& saved, const Config& asked, const std::stri
   std::string refused;
   for (const ConfigDifference& difference : config_differences(saved, asked)) {
     if (!difference.resumable) {
-      refused += fmt::format("\n  {} was {}, now {}", difference.key, difference.before,
-                             difference.after);
+      refused +=
+          fmt::format("\n  {} was {}, now {}", difference.key, difference.before, difference.after);
     }
   }
   HEED_CHECK_INPUT(refused.empty(), "run",
@@ -159,9 +159,10 @@ class Trainer::Impl {
 
   int64_t count_steps() {
     Generator any(state_.epoch_random);
-    const auto batches = static_cast<int64_t>(
-        data::plan_epoch(train_.examples, limits(), any).size());
-    steps_an_epoch_ = std::max<int64_t>(1, (batches + config().accumulate - 1) / config().accumulate);
+    const auto batches =
+        static_cast<int64_t>(data::plan_epoch(train_.examples, limits(), any).size());
+    steps_an_epoch_ =
+        std::max<int64_t>(1, (batches + config().accumulate - 1) / config().accumulate);
     return config().steps > 0 ? config().steps : config().epochs * steps_an_epoch_;
   }
 
@@ -244,9 +245,8 @@ class Trainer::Impl {
         break;
       }
     }
-    const std::string what =
-        fmt::format("step {}: the {} is not finite{}", state_.step,
-                    std::isfinite(loss) ? "gradient" : "loss", culprit);
+    const std::string what = fmt::format("step {}: the {} is not finite{}", state_.step,
+                                         std::isfinite(loss) ? "gradient" : "loss", culprit);
     HEED_CHECK(config().nonfinite == "skip", "train",
                "{}; the step was not applied. Lower train.learning_rate, or find the op with "
                "--set run.check_finite=true",
@@ -257,8 +257,8 @@ class Trainer::Impl {
   void show_progress(double loss) {
     const double seconds = std::max(seconds_since(window_start_), 1e-9);
     const double rate = static_cast<double>(window_seen_tokens_) / seconds;
-    const double per_step = seconds / static_cast<double>(std::max<int64_t>(
-                                          1, state_.step - window_start_step_));
+    const double per_step =
+        seconds / static_cast<double>(std::max<int64_t>(1, state_.step - window_start_step_));
     progress_.update({state_.step, total_steps_, epoch_now(), loss, learning_rate_, rate,
                       per_step * static_cast<double>(total_steps_ - state_.step)});
   }
@@ -271,11 +271,13 @@ class Trainer::Impl {
     const auto tokens = static_cast<double>(std::max<int64_t>(state_.window_tokens, 1));
     const double seconds = std::max(seconds_since(window_start_), 1e-9);
     const double rate = static_cast<double>(window_seen_tokens_) / seconds;
-    const double left = seconds / static_cast<double>(std::max<int64_t>(1, state_.step - window_start_step_)) *
-                        static_cast<double>(total_steps_ - state_.step);
+    const double left =
+        seconds / static_cast<double>(std::max<int64_t>(1, state_.step - window_start_step_)) *
+        static_cast<double>(total_steps_ - state_.step);
     progress_.finish();
     log::info("train",
-              "step {}/{}  epoch {:.2f}  loss {:.4f}  lr {:.3g}  |g| {:.3g}  {:.0f} tokens/s  {:.0f} s left",
+              "step {}/{}  epoch {:.2f}  loss {:.4f}  lr {:.3g}  |g| {:.3g}  {:.0f} tokens/s  "
+              "{:.0f} s left",
               state_.step, total_steps_, epoch_now(), state_.window_loss / tokens, learning_rate_,
               gradient_norm_, rate, left);
     metrics_->write({"train",
@@ -327,7 +329,8 @@ class Trainer::Impl {
     options.decode.n_best = 1;
     const Evaluation result = evaluate(translator_, validation_, options);
     const double loss = result.loss.nll_per_token();
-    log::info("validation", "step {}  loss {:.4f}  perplexity {:.2f}  BLEU {:.2f}  chrF {:.2f}  exact {:.1f}%{}",
+    log::info("validation",
+              "step {}  loss {:.4f}  perplexity {:.2f}  BLEU {:.2f}  chrF {:.2f}  exact {:.1f}%{}",
               state_.step, loss, result.loss.perplexity(), result.bleu.score, result.chrf.score,
               100 * result.exact,
               result.alignment_accuracy
@@ -344,8 +347,8 @@ class Trainer::Impl {
                       {"chrf", result.chrf.score},
                       {"exact", result.exact},
                       {"alignment_accuracy", result.alignment_accuracy.value_or(nothing)}}});
-    const auto shown = std::min(static_cast<size_t>(config().validation_samples),
-                                result.hypotheses.size());
+    const auto shown =
+        std::min(static_cast<size_t>(config().validation_samples), result.hypotheses.size());
     for (size_t i = 0; i < shown; ++i) {
       log::info("sample", "{}  ->  {}  ({})", validation_.pairs[i].source, result.hypotheses[i],
                 result.hypotheses[i] == result.references[i] ? "right" : result.references[i]);

@@ -78,7 +78,8 @@ EncodedCorpus encode_corpus(const Config& config, const TranslationText& text,
         continue;
       }
       const auto longer = static_cast<double>(std::max(source_size, target_size));
-      const auto shorter = static_cast<double>(std::max<size_t>(1, std::min(source_size, target_size)));
+      const auto shorter =
+          static_cast<double>(std::max<size_t>(1, std::min(source_size, target_size)));
       if (config.data.max_ratio > 0 && longer / shorter > config.data.max_ratio) {
         ++over_ratio;
         continue;
@@ -95,9 +96,10 @@ EncodedCorpus encode_corpus(const Config& config, const TranslationText& text,
       encoded.alignments.push_back(std::move(corpus.alignments[i]));
     }
   }
-  log::info("data", "{}: {} pairs ({} empty, {} too long (> {} tokens), {} over ratio), {:.2f}% unknown",
-            corpus.name, encoded.examples.size(), corpus.empty_dropped, too_long, longest,
-            over_ratio, 100.0 * static_cast<double>(unknown) / std::max<double>(1, static_cast<double>(tokens)));
+  log::info(
+      "data", "{}: {} pairs ({} empty, {} too long (> {} tokens), {} over ratio), {:.2f}% unknown",
+      corpus.name, encoded.examples.size(), corpus.empty_dropped, too_long, longest, over_ratio,
+      100.0 * static_cast<double>(unknown) / std::max<double>(1, static_cast<double>(tokens)));
   HEED_CHECK_INPUT(!encoded.examples.empty(), "data",
                    "{}: no pair is left ({} were longer than data.max_length = {}, {} over "
                    "data.max_ratio)",
@@ -107,8 +109,8 @@ EncodedCorpus encode_corpus(const Config& config, const TranslationText& text,
 
 data::PairCorpus load_corpus(const Config& config, const CorpusName& name, data::Split split) {
   data::CorpusOptions options;
-  options.invalid_utf8 = config.data.invalid_utf8 == "replace" ? data::InvalidUtf8::replace
-                                                               : data::InvalidUtf8::error;
+  options.invalid_utf8 =
+      config.data.invalid_utf8 == "replace" ? data::InvalidUtf8::replace : data::InvalidUtf8::error;
   options.drop_empty = config.data.empty == "drop";
   return data::load_pair_corpus(name, split, options);
 }

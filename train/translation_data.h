@@ -40,9 +40,9 @@ HEED_EXPORT std::vector<int32_t> encode_source(const Config& config, const TextS
 struct EncodedCorpus {
   std::string name;
   std::vector<data::PairExample> examples;
-  std::vector<data::SentencePair> pairs;           // of the examples kept
-  std::vector<data::WordAlignment> alignments;     // of the examples kept; empty when unknown
-  int64_t target_tokens = 0;                       // the end of each target counted
+  std::vector<data::SentencePair> pairs;        // of the examples kept
+  std::vector<data::WordAlignment> alignments;  // of the examples kept; empty when unknown
+  int64_t target_tokens = 0;                    // the end of each target counted
 };
 
 enum class LengthFilter { apply, keep_all };

@@ -98,8 +98,7 @@ std::vector<std::vector<Translation>> translate(Translator& translator,
         }
         translation.score = hypothesis.score;
         translation.log_probability = hypothesis.log_probability;
-        translation.attention =
-            in_source_order(translator.config, std::move(hypothesis.attention));
+        translation.attention = in_source_order(translator.config, std::move(hypothesis.attention));
         results[indices[row]].push_back(std::move(translation));
       }
     }

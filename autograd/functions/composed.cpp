@@ -40,8 +40,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   return centred / square_root(variance + epsilon) * weight + bias;
 }
 
-Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
-                const Tensor& mask) {
+Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h, const Tensor& mask) {
   const int64_t width = h.dim(1);
   const auto gate = [&](const Tensor& gates, int64_t i) {
     return slice(gates, 1, i * width, (i + 1) * width);

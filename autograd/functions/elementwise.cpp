@@ -67,16 +67,18 @@ Tensor choose(const char* op, BinaryOp kernel, const Tensor& a, const Tensor& b)
   const Broadcast pair = broadcast(op, a, b);
   const Tensor y = binary_forward(kernel, pair);
   // a is chosen where not (a < b), or not (b < a).
-  const Tensor b_chosen = kernel == BinaryOp::maximum ? compare_raw(CompareOp::less, pair.a, pair.b)
-                                                      : compare_raw(CompareOp::less, pair.b, pair.a);
+  const Tensor b_chosen = kernel == BinaryOp::maximum
+                              ? compare_raw(CompareOp::less, pair.a, pair.b)
+                              : compare_raw(CompareOp::less, pair.b, pair.a);
   return record(op, {a, b}, y,
                 [chosen = Saved(b_chosen), a_shape = a.shape(),
                  b_shape = b.shape()](const BackwardContext& context) -> Gradients {
                   const Tensor& g = context.cotangent();
                   const Tensor& b_mask = context.get(chosen);
                   const Tensor zero = zero_like(g);
-                  return {context.needs(0) ? sum_to(where_raw(b_mask, zero, g), a_shape) : Tensor(),
-                          context.needs(1) ? sum_to(where_raw(b_mask, g, zero), b_shape) : Tensor()};
+                  return {
+                      context.needs(0) ? sum_to(where_raw(b_mask, zero, g), a_shape) : Tensor(),
+                      context.needs(1) ? sum_to(where_raw(b_mask, g, zero), b_shape) : Tensor()};
                 });
 }
 
@@ -86,41 +88,41 @@ Tensor unary(const char* op, UnaryOp kernel, Reads reads, const Tensor& x) {
   check_floating(op, x);
   const Tensor y = empty_like(x);
   kernels::backend(x).unary(kernel, x, y);
-  return record(op, {x}, y,
-                [kernel, reads, saved = Saved(reads == Reads::input ? x : y)](
-                    const BackwardContext& context) -> Gradients {
-                  const Tensor& g = context.cotangent();
-                  const Tensor& kept = context.get(saved);
-                  const Tensor dx = empty_like(g);
-                  kernels::backend(g).unary_backward(
-                      kernel, reads == Reads::input ? kept : Tensor(),
-                      reads == Reads::output ? kept : Tensor(), g, dx);
-                  return {dx};
-                });
+  return record(
+      op, {x}, y,
+      [kernel, reads,
+       saved = Saved(reads == Reads::input ? x : y)](const BackwardContext& context) -> Gradients {
+        const Tensor& g = context.cotangent();
+        const Tensor& kept = context.get(saved);
+        const Tensor dx = empty_like(g);
+        kernels::backend(g).unary_backward(kernel, reads == Reads::input ? kept : Tensor(),
+                                           reads == Reads::output ? kept : Tensor(), g, dx);
+        return {dx};
+      });
 }
 
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
   const Broadcast pair = broadcast("add", a, b);
-  return record("add", {a, b}, binary_forward(BinaryOp::add, pair),
-                [a_shape = a.shape(),
-                 b_shape = b.shape()](const BackwardContext& context) -> Gradients {
-                  const Tensor& g = context.cotangent();
-                  return {context.needs(0) ? sum_to(g, a_shape) : Tensor(),
-                          context.needs(1) ? sum_to(g, b_shape) : Tensor()};
-                });
+  return record(
+      "add", {a, b}, binary_forward(BinaryOp::add, pair),
+      [a_shape = a.shape(), b_shape = b.shape()](const BackwardContext& context) -> Gradients {
+        const Tensor& g = context.cotangent();
+        return {context.needs(0) ? sum_to(g, a_shape) : Tensor(),
+                context.needs(1) ? sum_to(g, b_shape) : Tensor()};
+      });
 }
 
 Tensor subtract(const Tensor& a, const Tensor& b) {
   const Broadcast pair = broadcast("subtract", a, b);
-  return record("subtract", {a, b}, binary_forward(BinaryOp::subtract, pair),
-                [a_shape = a.shape(),
-                 b_shape = b.shape()](const BackwardContext& context) -> Gradients {
-                  const Tensor& g = context.cotangent();
-                  return {context.needs(0) ? sum_to(g, a_shape) : Tensor(),
-                          context.needs(1) ? affine_raw(sum_to(g, b_shape), -1) : Tensor()};
-                });
+  return record(
+      "subtract", {a, b}, binary_forward(BinaryOp::subtract, pair),
+      [a_shape = a.shape(), b_shape = b.shape()](const BackwardContext& context) -> Gradients {
+        const Tensor& g = context.cotangent();
+        return {context.needs(0) ? sum_to(g, a_shape) : Tensor(),
+                context.needs(1) ? affine_raw(sum_to(g, b_shape), -1) : Tensor()};
+      });
 }
 
 Tensor multiply(const Tensor& a, const Tensor& b) {
@@ -144,20 +146,18 @@ Tensor divide(const Tensor& a, const Tensor& b) {
   const Broadcast pair = broadcast("divide", a, b);
   const Tensor y = binary_forward(BinaryOp::divide, pair);
   // da = g / b, db = -g y / b
-  return record("divide", {a, b}, y,
-                [b_saved = Saved(b), y_saved = requires_grad(b) ? Saved(y) : Saved(),
-                 a_shape = a.shape(),
-                 b_shape = b.shape()](const BackwardContext& context) -> Gradients {
-                  const Tensor da =
-                      binary_raw(BinaryOp::divide, context.cotangent(), context.get(b_saved));
-                  Tensor db;
-                  if (context.needs(1)) {
-                    const Tensor product =
-                        binary_raw(BinaryOp::multiply, da, context.get(y_saved));
-                    db = affine_raw(sum_to(product, b_shape), -1);
-                  }
-                  return {context.needs(0) ? sum_to(da, a_shape) : Tensor(), db};
-                });
+  return record(
+      "divide", {a, b}, y,
+      [b_saved = Saved(b), y_saved = requires_grad(b) ? Saved(y) : Saved(), a_shape = a.shape(),
+       b_shape = b.shape()](const BackwardContext& context) -> Gradients {
+        const Tensor da = binary_raw(BinaryOp::divide, context.cotangent(), context.get(b_saved));
+        Tensor db;
+        if (context.needs(1)) {
+          const Tensor product = binary_raw(BinaryOp::multiply, da, context.get(y_saved));
+          db = affine_raw(sum_to(product, b_shape), -1);
+        }
+        return {context.needs(0) ? sum_to(da, a_shape) : Tensor(), db};
+      });
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
@@ -179,8 +179,8 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   check_alike("where", "a", a, "b", b);
   HEED_CHECK(condition.dtype() == DType::boolean, "where", "the condition is not boolean: {}",
              describe("condition", condition));
-  const Shape shape = broadcast_shapes("where", condition.shape(),
-                                       broadcast_shapes("where", a.shape(), b.shape()));
+  const Shape shape =
+      broadcast_shapes("where", condition.shape(), broadcast_shapes("where", a.shape(), b.shape()));
   const Tensor chosen = broadcast_to(condition, shape);
   const Tensor y = empty_like(a, shape);
   kernels::backend(a).where(chosen, broadcast_to(a, shape), broadcast_to(b, shape), y);
@@ -190,8 +190,9 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
                   const Tensor& g = context.cotangent();
                   const Tensor& a_mask = context.get(saved);
                   const Tensor zero = zero_like(g);
-                  return {context.needs(0) ? sum_to(where_raw(a_mask, g, zero), a_shape) : Tensor(),
-                          context.needs(1) ? sum_to(where_raw(a_mask, zero, g), b_shape) : Tensor()};
+                  return {
+                      context.needs(0) ? sum_to(where_raw(a_mask, g, zero), a_shape) : Tensor(),
+                      context.needs(1) ? sum_to(where_raw(a_mask, zero, g), b_shape) : Tensor()};
                 });
 }
 

@@ -73,8 +73,8 @@ void check_rows_vector(const char* op, std::string_view name, const Tensor& vect
 }  // namespace
 
 Tensor softmax(const Tensor& x, const Tensor& mask) {
-  return softmax_like(
-      "softmax", {&kernels::Backend::softmax, &kernels::Backend::softmax_backward}, x, mask);
+  return softmax_like("softmax", {&kernels::Backend::softmax, &kernels::Backend::softmax_backward},
+                      x, mask);
 }
 
 Tensor log_softmax(const Tensor& x, const Tensor& mask) {
@@ -127,18 +127,18 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
   const Tensor lse = empty_like(logits, {count});
   const auto [smoothing, ignore] = options;
   backend(logits).cross_entropy(rows, flat_targets, smoothing, ignore, loss, nll, lse);
-  const Tensor loss_sum = record(
-      "cross_entropy", {logits}, total(loss),
-      [rows = Saved(rows), targets_saved = Saved(flat_targets), lse = Saved(lse), count,
-       smoothing = smoothing, ignore = ignore,
-       shape = logits.shape()](const BackwardContext& context) -> Gradients {
-        const Tensor& x = context.get(rows);
-        const Tensor dlogits = empty_like(x);
-        const Tensor g = broadcast_to(context.cotangent(), {count});
-        backend(x).cross_entropy_backward(x, context.get(targets_saved), smoothing, ignore,
-                                          context.get(lse), g, dlogits);
-        return {view(dlogits, shape)};
-      });
+  const Tensor loss_sum =
+      record("cross_entropy", {logits}, total(loss),
+             [rows = Saved(rows), targets_saved = Saved(flat_targets), lse = Saved(lse), count,
+              smoothing = smoothing, ignore = ignore,
+              shape = logits.shape()](const BackwardContext& context) -> Gradients {
+               const Tensor& x = context.get(rows);
+               const Tensor dlogits = empty_like(x);
+               const Tensor g = broadcast_to(context.cotangent(), {count});
+               backend(x).cross_entropy_backward(x, context.get(targets_saved), smoothing, ignore,
+                                                 context.get(lse), g, dlogits);
+               return {view(dlogits, shape)};
+             });
   return {loss_sum, total(nll)};
 }
 
@@ -155,24 +155,22 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   const Tensor rstd = empty_like(x, {rows.dim(0)});
   const Tensor y = empty_like(x);
   backend(x).layer_norm(rows, w, dense(bias), epsilon, view(y, rows.shape()), mean, rstd);
-  return record(
-      "layer_norm", {x, weight, bias}, y,
-      [rows = Saved(rows), w = Saved(w), mean = Saved(mean), rstd = Saved(rstd),
-       shape = x.shape()](const BackwardContext& context) -> Gradients {
-        const Tensor& x_rows = context.get(rows);
-        const Tensor& gain = context.get(w);
-        const Tensor g = as_rows(context.cotangent());
-        const Tensor dx = empty_like(g);
-        const Tensor dweight = empty_like(gain);
-        const Tensor dbias = empty_like(gain);
-        backend(g).layer_norm_backward(x_rows, gain, context.get(mean), context.get(rstd), g, dx,
-                                       dweight, dbias);
-        return {view(dx, shape), dweight, dbias};
-      });
+  return record("layer_norm", {x, weight, bias}, y,
+                [rows = Saved(rows), w = Saved(w), mean = Saved(mean), rstd = Saved(rstd),
+                 shape = x.shape()](const BackwardContext& context) -> Gradients {
+                  const Tensor& x_rows = context.get(rows);
+                  const Tensor& gain = context.get(w);
+                  const Tensor g = as_rows(context.cotangent());
+                  const Tensor dx = empty_like(g);
+                  const Tensor dweight = empty_like(gain);
+                  const Tensor dbias = empty_like(gain);
+                  backend(g).layer_norm_backward(x_rows, gain, context.get(mean), context.get(rstd),
+                                                 g, dx, dweight, dbias);
+                  return {view(dx, shape), dweight, dbias};
+                });
 }
 
-Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
-                const Tensor& mask) {
+Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h, const Tensor& mask) {
   check_floating("gru_cell", h);
   check_alike("gru_cell", "gates_x", gates_x, "h", h);
   check_alike("gru_cell", "gates_h", gates_h, "h", h);
@@ -225,20 +223,19 @@ Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& wei
   const Tensor w = dense(weight);
   const Tensor scores = empty_like(q, {keys.dim(0), keys.dim(1)});
   backend(q).additive_score(q, k, w, scores);
-  return record("additive_score", {query, keys, weight}, scores,
-                [q = Saved(q), k = Saved(k),
-                 w = Saved(w)](const BackwardContext& context) -> Gradients {
-                  const Tensor& queries = context.get(q);
-                  const Tensor& annotations = context.get(k);
-                  const Tensor& vector = context.get(w);
-                  const Tensor dquery = empty_like(queries);
-                  const Tensor dkeys = empty_like(annotations);
-                  const Tensor dweight = empty_like(vector);
-                  backend(queries).additive_score_backward(queries, annotations, vector,
-                                                           dense(context.cotangent()), dquery,
-                                                           dkeys, dweight);
-                  return {dquery, dkeys, dweight};
-                });
+  return record(
+      "additive_score", {query, keys, weight}, scores,
+      [q = Saved(q), k = Saved(k), w = Saved(w)](const BackwardContext& context) -> Gradients {
+        const Tensor& queries = context.get(q);
+        const Tensor& annotations = context.get(k);
+        const Tensor& vector = context.get(w);
+        const Tensor dquery = empty_like(queries);
+        const Tensor dkeys = empty_like(annotations);
+        const Tensor dweight = empty_like(vector);
+        backend(queries).additive_score_backward(
+            queries, annotations, vector, dense(context.cotangent()), dquery, dkeys, dweight);
+        return {dquery, dkeys, dweight};
+      });
 }
 
 Tensor max_pairs(const Tensor& x) {
@@ -250,13 +247,14 @@ Tensor max_pairs(const Tensor& x) {
   shape[x.rank() - 1] /= 2;
   const Tensor y = empty_like(x, shape);
   backend(x).max_pairs(rows, view(y, {rows.dim(0), rows.dim(1) / 2}));
-  return record("max_pairs", {x}, y,
-                [rows = Saved(rows), x_shape = x.shape()](const BackwardContext& context) -> Gradients {
-                  const Tensor& pairs = context.get(rows);
-                  const Tensor dx = empty_like(pairs);
-                  backend(pairs).max_pairs_backward(pairs, as_rows(context.cotangent()), dx);
-                  return {view(dx, x_shape)};
-                });
+  return record(
+      "max_pairs", {x}, y,
+      [rows = Saved(rows), x_shape = x.shape()](const BackwardContext& context) -> Gradients {
+        const Tensor& pairs = context.get(rows);
+        const Tensor dx = empty_like(pairs);
+        backend(pairs).max_pairs_backward(pairs, as_rows(context.cotangent()), dx);
+        return {view(dx, x_shape)};
+      });
 }
 
 }  // namespace heed

@@ -46,17 +46,17 @@ Tensor sum_scaled(const char* op, const Tensor& x, const Reduction& over, double
   if (scale != 1) {
     kernels::backend(x).affine(y, scale, 0, y);
   }
-  return record(op, {x}, view(y, keep_dims ? over.kept : over.dropped),
-                [scale, kept = over.kept,
-                 shape = x.shape()](const BackwardContext& context) -> Gradients {
-                  Tensor g = dense(context.cotangent());
-                  if (scale != 1) {
-                    const Tensor scaled = empty_like(g);
-                    kernels::backend(g).affine(g, scale, 0, scaled);
-                    g = scaled;
-                  }
-                  return {broadcast_to(view(g, kept), shape)};
-                });
+  return record(
+      op, {x}, view(y, keep_dims ? over.kept : over.dropped),
+      [scale, kept = over.kept, shape = x.shape()](const BackwardContext& context) -> Gradients {
+        Tensor g = dense(context.cotangent());
+        if (scale != 1) {
+          const Tensor scaled = empty_like(g);
+          kernels::backend(g).affine(g, scale, 0, scaled);
+          g = scaled;
+        }
+        return {broadcast_to(view(g, kept), shape)};
+      });
 }
 
 }  // namespace

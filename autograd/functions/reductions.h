@@ -11,13 +11,13 @@ namespace heed {
 // are dropped from the shape unless keep_dims.
 HEED_EXPORT Tensor sum(const Tensor& x, const std::vector<int>& dims = {}, bool keep_dims = false);
 // Throws Error over no elements.
-HEED_EXPORT Tensor mean(const Tensor& x, const std::vector<int>& dims = {},
-                        bool keep_dims = false);
+HEED_EXPORT Tensor mean(const Tensor& x, const std::vector<int>& dims = {}, bool keep_dims = false);
 // The largest along one dimension; of equals each gets an equal share of the gradient.
 // Throws Error over no elements.
 HEED_EXPORT Tensor max(const Tensor& x, int dim, bool keep_dims = false);
 
-// Not differentiable. The first index of the largest along the last dimension, i32: (..., V) -> (...).
+// Not differentiable. The first index of the largest along the last dimension, i32: (..., V) ->
+// (...).
 HEED_EXPORT Tensor arg_max(const Tensor& x);
 struct TopK {
   Tensor values;   // (..., k), largest first

@@ -160,9 +160,8 @@ Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) {
     return x;
   }
-  return record("contiguous", {x}, dense(x), [](const BackwardContext& context) -> Gradients {
-    return {context.cotangent()};
-  });
+  return record("contiguous", {x}, dense(x),
+                [](const BackwardContext& context) -> Gradients { return {context.cotangent()}; });
 }
 
 Tensor concat(std::span<const Tensor> parts, int dim) {

@@ -20,7 +20,8 @@ HEED_EXPORT Tensor slice(const Tensor& x, int dim, int64_t begin, int64_t end);
 HEED_EXPORT Tensor expand(const Tensor& x, const Shape& shape);
 HEED_EXPORT Tensor unsqueeze(const Tensor& x, int dim);
 HEED_EXPORT Tensor squeeze(const Tensor& x, int dim);
-// The slices along a dimension, which is dropped: one node, so that unrolling over time stays linear.
+// The slices along a dimension, which is dropped: one node, so that unrolling over time stays
+// linear.
 HEED_EXPORT std::vector<Tensor> unstack(const Tensor& x, int dim);
 
 HEED_EXPORT Tensor contiguous(const Tensor& x);

@@ -87,8 +87,7 @@ void CpuBackend::affine(const Tensor& x, double scale, double shift, const Tenso
   });
 }
 
-void CpuBackend::where(const Tensor& condition, const Tensor& a, const Tensor& b,
-                       const Tensor& y) {
+void CpuBackend::where(const Tensor& condition, const Tensor& a, const Tensor& b, const Tensor& y) {
   dispatch_all(y.dtype(), [&]<typename T>(T) {
     const bool* pc = condition.data<bool>();
     const T* pa = a.data<T>();
@@ -96,8 +95,8 @@ void CpuBackend::where(const Tensor& condition, const Tensor& a, const Tensor& b
     T* py = y.data<T>();
     for_each_run<4>({&y, &condition, &a, &b}, [=](const auto& at, const auto& step, int64_t n) {
       for (int64_t i = 0; i < n; ++i) {
-        py[at[0] + i * step[0]] = pc[at[1] + i * step[1]] ? pa[at[2] + i * step[2]]
-                                                          : pb[at[3] + i * step[3]];
+        py[at[0] + i * step[0]] =
+            pc[at[1] + i * step[1]] ? pa[at[2] + i * step[2]] : pb[at[3] + i * step[3]];
       }
     });
   });

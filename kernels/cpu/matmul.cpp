@@ -17,12 +17,8 @@ struct Matrix {
   CBLAS_TRANSPOSE transposed;
   int64_t leading;  // elements from one (stored) row to the next
 
-  const T* row(int64_t i) const {
-    return data + (transposed == CblasNoTrans ? i * leading : i);
-  }
-  const T* column(int64_t j) const {
-    return data + (transposed == CblasNoTrans ? j : j * leading);
-  }
+  const T* row(int64_t i) const { return data + (transposed == CblasNoTrans ? i * leading : i); }
+  const T* column(int64_t j) const { return data + (transposed == CblasNoTrans ? j : j * leading); }
 };
 
 void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int64_t m, int64_t n, int64_t k, const float* a,
@@ -58,7 +54,8 @@ void split_product(const Matrix<T>& a, const Matrix<T>& b, int64_t m, int64_t n,
                    T* y, int64_t y_leading, bool by_rows, After after) {
   if (by_rows || m >= n) {
     const int64_t tiles = (m + tile - 1) / tile;
-    const int64_t grain = std::max<int64_t>(1, least_work_a_part / std::max<int64_t>(1, tile * n * k));
+    const int64_t grain =
+        std::max<int64_t>(1, least_work_a_part / std::max<int64_t>(1, tile * n * k));
     parallel_for(tiles, grain, [&](int64_t first, int64_t last) {
       const int64_t begin = first * tile;
       const int64_t end = std::min(m, last * tile);
@@ -70,7 +67,8 @@ void split_product(const Matrix<T>& a, const Matrix<T>& b, int64_t m, int64_t n,
     return;
   }
   const int64_t tiles = (n + tile - 1) / tile;
-  const int64_t grain = std::max<int64_t>(1, least_work_a_part / std::max<int64_t>(1, tile * m * k));
+  const int64_t grain =
+      std::max<int64_t>(1, least_work_a_part / std::max<int64_t>(1, tile * m * k));
   parallel_for(tiles, grain, [&](int64_t first, int64_t last) {
     const int64_t begin = first * tile;
     const int64_t end = std::min(n, last * tile);
@@ -122,8 +120,10 @@ class Batch {
     const int64_t columns = x.dim(-1);
     const int64_t row_stride = x.strides().dim(-2);
     const int64_t column_stride = x.strides().dim(-1);
-    const bool row_major = (column_stride == 1 || columns == 1) && (rows == 1 || row_stride >= columns);
-    const bool column_major = (row_stride == 1 || rows == 1) && (columns == 1 || column_stride >= rows);
+    const bool row_major =
+        (column_stride == 1 || columns == 1) && (rows == 1 || row_stride >= columns);
+    const bool column_major =
+        (row_stride == 1 || rows == 1) && (columns == 1 || column_stride >= rows);
     return row_major || column_major;
   }
 

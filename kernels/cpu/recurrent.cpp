@@ -9,7 +9,8 @@ namespace heed::kernels {
 void CpuBackend::gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
                           const Tensor& mask, const Tensor& y, const Tensor& gates) {
   const int64_t width = h.dim(1);
-  HEED_ASSERT(gates_x.strides()[1] == 1 || width == 0, "strides {}", gates_x.strides().to_string());
+  HEED_ASSERT(gates_x.strides()[1] == 1 || gates_x.numel() == 0, "strides {}",
+              gates_x.strides().to_string());
   dispatch_floating("gru_cell", h.dtype(), [&]<typename T>(T) {
     for_each_row(h.dim(0), 4 * width, [&](int64_t row) {
       const T* state = h.data<T>() + row * width;

@@ -123,16 +123,16 @@ void reduce_for(const Tensor& x, const Tensor& y) {
   const auto from = offsets_of(split.kept, split.kept_x);
   const auto to = offsets_of(split.kept, split.kept_y);
   const int64_t work = std::max<int64_t>(1, split.reduced.numel());
-  parallel_for(y.numel(), std::max<int64_t>(1, elementwise_grain / work),
-               [&](int64_t begin, int64_t end) {
-                 for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-                   double total = Op::start();
-                   for (const int64_t line : lines) {
-                     total = Op::add(total, reduce_line<T, Op>(px + from[i] + line, length, stride));
-                   }
-                   py[to[i]] = static_cast<T>(total);
-                 }
-               });
+  parallel_for(
+      y.numel(), std::max<int64_t>(1, elementwise_grain / work), [&](int64_t begin, int64_t end) {
+        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+          double total = Op::start();
+          for (const int64_t line : lines) {
+            total = Op::add(total, reduce_line<T, Op>(px + from[i] + line, length, stride));
+          }
+          py[to[i]] = static_cast<T>(total);
+        }
+      });
 }
 
 }  // namespace
@@ -146,14 +146,13 @@ void CpuBackend::reduce(ReduceOp op, const Tensor& x, const Tensor& y) {
 void CpuBackend::arg_max(const Tensor& x, const Tensor& y) {
   const int64_t width = x.dim(1);
   dispatch_floating("arg_max", x.dtype(), [&]<typename T>(T) {
-    parallel_for(x.dim(0), std::max<int64_t>(1, elementwise_grain / width),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t n = begin; n < end; ++n) {
-                     const T* row = x.data<T>() + n * width;
-                     y.data<int32_t>()[n] =
-                         static_cast<int32_t>(std::max_element(row, row + width) - row);
-                   }
-                 });
+    parallel_for(
+        x.dim(0), std::max<int64_t>(1, elementwise_grain / width), [&](int64_t begin, int64_t end) {
+          for (int64_t n = begin; n < end; ++n) {
+            const T* row = x.data<T>() + n * width;
+            y.data<int32_t>()[n] = static_cast<int32_t>(std::max_element(row, row + width) - row);
+          }
+        });
   });
 }
 

@@ -93,12 +93,12 @@ HWY_INLINE T sum_of(size_t n, F f) {
   return sum;
 }
 
-#define HEED_MAP(name, function)                                              \
-  void name##_f32(const float* x, float* y, size_t n) {                       \
-    map(x, y, n, [](auto d, auto v) HWY_ATTR { return function(d, v); });      \
-  }                                                                           \
-  void name##_f64(const double* x, double* y, size_t n) {                     \
-    map(x, y, n, [](auto d, auto v) HWY_ATTR { return function(d, v); });      \
+#define HEED_MAP(name, function)                                          \
+  void name##_f32(const float* x, float* y, size_t n) {                   \
+    map(x, y, n, [](auto d, auto v) HWY_ATTR { return function(d, v); }); \
+  }                                                                       \
+  void name##_f64(const double* x, double* y, size_t n) {                 \
+    map(x, y, n, [](auto d, auto v) HWY_ATTR { return function(d, v); }); \
   }
 HEED_MAP(exp, exp_of)
 HEED_MAP(log, log_of)
@@ -169,15 +169,15 @@ HWY_AFTER_NAMESPACE();
 namespace heed::kernels::vector_math {
 
 // The dispatch tables and the entry points, one a function and type.
-#define HEED_DISPATCH(result, name, parameters, ...)                      \
-  HWY_EXPORT(name##_f32);                                                 \
-  HWY_EXPORT(name##_f64);                                                 \
-  template <>                                                             \
-  result(float) name(parameters(float), int64_t n) {                      \
+#define HEED_DISPATCH(result, name, parameters, ...)                              \
+  HWY_EXPORT(name##_f32);                                                         \
+  HWY_EXPORT(name##_f64);                                                         \
+  template <>                                                                     \
+  result(float) name(parameters(float), int64_t n) {                              \
     return HWY_DYNAMIC_DISPATCH(name##_f32)(__VA_ARGS__, static_cast<size_t>(n)); \
-  }                                                                       \
-  template <>                                                             \
-  result(double) name(parameters(double), int64_t n) {                    \
+  }                                                                               \
+  template <>                                                                     \
+  result(double) name(parameters(double), int64_t n) {                            \
     return HWY_DYNAMIC_DISPATCH(name##_f64)(__VA_ARGS__, static_cast<size_t>(n)); \
   }
 #define HEED_VOID(T) void

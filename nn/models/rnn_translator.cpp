@@ -167,8 +167,7 @@ Tensor RnnTranslator::read_out(const Tensor& states, const Tensor& words,
   return output_.forward(dropout_.forward(features));
 }
 
-TranslationModel::Output RnnTranslator::forward(const PaddedIds& source,
-                                                const Tensor& target_input,
+TranslationModel::Output RnnTranslator::forward(const PaddedIds& source, const Tensor& target_input,
                                                 bool with_attention) const {
   const Encoded encoded = encode(source);
   const Tensor words = dropout_.forward(target_embedding_.forward(target_input));

@@ -23,13 +23,13 @@ enum class RnnInitialization {
 struct RnnTranslatorOptions {
   int64_t source_vocabulary = 0;
   int64_t target_vocabulary = 0;
-  int64_t width = 256;            // hidden units of encoder (a direction) and decoder
+  int64_t width = 256;  // hidden units of encoder (a direction) and decoder
   int64_t embedding_width = 256;
   int64_t attention_width = 256;
   int64_t layers = 1;
-  double dropout = 0;             // on embeddings, between layers, before the output
-  bool attention = true;          // false: RNNencdec, one fixed vector for the whole source
-  bool tie_embeddings = false;    // target embedding and output projection are one
+  double dropout = 0;           // on embeddings, between layers, before the output
+  bool attention = true;        // false: RNNencdec, one fixed vector for the whole source
+  bool tie_embeddings = false;  // target embedding and output projection are one
   Readout readout = Readout::maxout;
   RnnInitialization initialization = RnnInitialization::standard;
   int64_t padding_id = 0;
@@ -54,9 +54,9 @@ class HEED_EXPORT RnnTranslator : public TranslationModel {
  private:
   // The source as the decoder sees it.
   struct Encoded {
-    AttentionMemory memory;             // with attention
-    Tensor fixed_context;               // (B, C) without
-    std::vector<Tensor> initial_states; // (B, H) a layer
+    AttentionMemory memory;              // with attention
+    Tensor fixed_context;                // (B, C) without
+    std::vector<Tensor> initial_states;  // (B, H) a layer
   };
   struct State;
 

@@ -21,6 +21,7 @@ namespace {
 
 struct Options {
   std::string run;
+  std::vector<std::string> compared;
   std::vector<std::string> corpus;
   std::string bleu_tokenize = "13a";
   std::string by_length;
@@ -63,12 +64,14 @@ void print_table(const Evaluation& result, const EncodedCorpus& corpus) {
   fmt::print("{}: {} sentences, {} target tokens\n", corpus.name, corpus.examples.size(),
              result.loss.tokens);
   TextTable table({"score", "value", ""}, {false, true, false});
-  table.add({"loss", fmt::format("{:.4f}", result.loss.loss_per_token()), "nats a token, smoothing included"});
+  table.add({"loss", fmt::format("{:.4f}", result.loss.loss_per_token()),
+             "nats a token, smoothing included"});
   table.add({"nll", fmt::format("{:.4f}", result.loss.nll_per_token()), "nats a token"});
   table.add({"perplexity", fmt::format("{:.3f}", result.loss.perplexity()), ""});
   table.add({"BLEU", fmt::format("{:.2f}", result.bleu.score), result.bleu.signature});
   table.add({"chrF", fmt::format("{:.2f}", result.chrf.score), result.chrf.signature});
-  table.add({"exact", fmt::format("{:.2f}%", 100 * result.exact), "sentences equal to their reference"});
+  table.add(
+      {"exact", fmt::format("{:.2f}%", 100 * result.exact), "sentences equal to their reference"});
   if (result.alignment_accuracy) {
     table.add({"alignment", fmt::format("{:.2f}%", 100 * *result.alignment_accuracy),
                "target words whose strongest source word is a true one"});
@@ -76,32 +79,46 @@ void print_table(const Evaluation& result, const EncodedCorpus& corpus) {
   fmt::print("{}", table.text());
 }
 
-// Bahdanau et al. 2015, figure 2.
-void report_by_length(const Options& options, const Translator& translator,
-                      const EncodedCorpus& corpus, const Evaluation& result,
-                      const BleuOptions& bleu_options) {
+// One run's curve of Bahdanau et al. 2015, figure 2.
+struct LengthCurve {
+  std::string name;
+  std::vector<LengthBucket> buckets;
+};
+
+LengthCurve length_curve(const Options& options, const std::string& name,
+                         const Translator& translator, const EncodedCorpus& corpus,
+                         const Evaluation& result, const BleuOptions& bleu_options) {
   std::vector<int64_t> lengths;
   for (const data::SentencePair& pair : corpus.pairs) {
     lengths.push_back(
         static_cast<int64_t>(translator.text.source.tokenizer->encode(pair.source).size()));
   }
-  const auto buckets = bleu_by_length(lengths, result.hypotheses, result.references,
-                                      options.bucket, bleu_options);
-  TextTable table({"source words", "sentences", "BLEU"}, {true, true, true});
-  Series series{translator.config.model.kind, {}, {}, true};
-  for (const LengthBucket& bucket : buckets) {
-    table.add({fmt::format("{}-{}", bucket.min_length, bucket.max_length),
-               fmt::format("{}", bucket.sentences), fmt::format("{:.2f}", bucket.bleu.score)});
-    series.x.push_back(static_cast<double>(bucket.max_length));
-    series.y.push_back(bucket.bleu.score);
+  return {name, bleu_by_length(lengths, result.hypotheses, result.references, options.bucket,
+                               bleu_options)};
+}
+
+void report_by_length(const Options& options, const std::vector<LengthCurve>& curves) {
+  std::vector<Series> all;
+  for (const LengthCurve& curve : curves) {
+    TextTable table({"source words", "sentences", "BLEU"}, {true, true, true});
+    Series series{curve.name, {}, {}, true};
+    for (const LengthBucket& bucket : curve.buckets) {
+      table.add({fmt::format("{}-{}", bucket.min_length, bucket.max_length),
+                 fmt::format("{}", bucket.sentences), fmt::format("{:.2f}", bucket.bleu.score)});
+      series.x.push_back(static_cast<double>(bucket.max_length));
+      series.y.push_back(bucket.bleu.score);
+    }
+    if (!options.json) {
+      fmt::print("\n{}\n{}", curve.name, table.text());
+    }
+    all.push_back(std::move(series));
   }
-  fmt::print("{}{}", options.json ? "" : "\n", options.json ? "" : table.text());
   if (!options.by_length.empty()) {
     ChartOptions chart;
     chart.title = "BLEU by sentence length";
     chart.x_label = "source words, at most";
     chart.y_label = "BLEU";
-    write_output(options.by_length, line_chart_svg({series}, chart));
+    write_output(options.by_length, line_chart_svg(all, chart));
     log::info("evaluate", "BLEU by length: {}", options.by_length);
   }
 }
@@ -126,6 +143,8 @@ void write_alignments(const Options& options, Translator& translator, EncodedCor
 }
 
 void run_evaluate(const Options& options) {
+  HEED_CHECK_INPUT(options.compared.empty() || options.with_by_length, "evaluate",
+                   "--compare draws further runs into --by-length, which was not asked for");
   use_threads(options.decoding.threads);
   Checkpoint checkpoint = load_trained(options.run);
   Translator& translator = checkpoint.translator;
@@ -137,7 +156,16 @@ void run_evaluate(const Options& options) {
   const Evaluation result = evaluate(translator, corpus, evaluation);
   options.json ? print_json(result, corpus) : print_table(result, corpus);
   if (options.with_by_length) {
-    report_by_length(options, translator, corpus, result, evaluation.bleu);
+    std::vector<LengthCurve> curves = {length_curve(options, translator.config.run.name, translator,
+                                                    corpus, result, evaluation.bleu)};
+    for (const std::string& run : options.compared) {
+      Checkpoint other = load_trained(run);
+      const EncodedCorpus same = corpus_of(options, other.translator);
+      curves.push_back(length_curve(options, other.translator.config.run.name, other.translator,
+                                    same, evaluate(other.translator, same, evaluation),
+                                    evaluation.bleu));
+    }
+    report_by_length(options, curves);
   }
   if (!options.alignments.empty()) {
     write_alignments(options, translator, corpus);
@@ -172,6 +200,10 @@ void add_evaluate_command(CLI::App& program) {
                    "Print BLEU for each range of source lengths; with a name, draw it")
       ->type_name("[SVG]")
       ->expected(0, 1);
+  command
+      ->add_option("--compare", options->compared,
+                   "Further runs, scored alike and drawn into the picture by length")
+      ->type_name("RUN");
   command->add_option("--length-step", options->bucket, "Source words in each range")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");

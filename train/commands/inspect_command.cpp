@@ -62,10 +62,9 @@ void print_json(const Checkpoint& checkpoint, const std::vector<MetricsEvent>& h
   json["parameters"] = nlohmann::ordered_json::array();
   for (const NamedTensor& parameter : translator.model->named_parameters()) {
     const Shape& shape = parameter.tensor.shape();
-    json["parameters"].push_back(
-        {{"name", parameter.name},
-         {"dtype", dtype_name(parameter.tensor.dtype())},
-         {"shape", std::vector<int64_t>(shape.begin(), shape.end())}});
+    json["parameters"].push_back({{"name", parameter.name},
+                                  {"dtype", dtype_name(parameter.tensor.dtype())},
+                                  {"shape", std::vector<int64_t>(shape.begin(), shape.end())}});
   }
   json["config"] = write_toml(translator.config);
   json["history"] = nlohmann::ordered_json::array();
@@ -100,8 +99,8 @@ void run_inspect(const Options& options) {
 
 void add_inspect_command(CLI::App& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      program.add_subcommand("inspect", "Show the model, config and history of a run or checkpoint");
+  CLI::App* command = program.add_subcommand(
+      "inspect", "Show the model, config and history of a run or checkpoint");
   command->footer(
       "  heed inspect runs/toy_translator\n"
       "  heed inspect runs/toy_translator/checkpoints/best.safetensors --json");

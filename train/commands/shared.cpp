@@ -10,13 +10,16 @@
 namespace heed::train {
 
 void DecodingFlags::add_to(CLI::App& command, bool with_n_best) {
-  command.add_option("--beam", beam, "Hypotheses kept; 1 = greedy (default: the run's decode.beam_size)")
+  command
+      .add_option("--beam", beam,
+                  "Hypotheses kept; 1 = greedy (default: the run's decode.beam_size)")
       ->type_name("N");
   if (with_n_best) {
     command.add_option("--n-best", n_best, "Translations of each sentence, best first")
         ->type_name("N");
   }
-  command.add_option("--max-length", max_length, "Most tokens of a translation; 0 = 2 * source + 10")
+  command
+      .add_option("--max-length", max_length, "Most tokens of a translation; 0 = 2 * source + 10")
       ->type_name("N");
   command.add_option("--min-length", min_length, "Fewest tokens of a translation")->type_name("N");
   command
@@ -44,8 +47,7 @@ DecodeConfig with_flags(DecodeConfig decode, const DecodingFlags& flags) {
   }
   HEED_CHECK_INPUT(decode.beam_size >= 1, "heed", "--beam {} is not positive", decode.beam_size);
   HEED_CHECK_INPUT(decode.n_best >= 1 && decode.n_best <= decode.beam_size, "heed",
-                   "--n-best {} is not within 1 and the beam, {}", decode.n_best,
-                   decode.beam_size);
+                   "--n-best {} is not within 1 and the beam, {}", decode.n_best, decode.beam_size);
   HEED_CHECK_INPUT(decode.max_length >= 0 && decode.min_length >= 0, "heed",
                    "--max-length {} and --min-length {} may not be negative", decode.max_length,
                    decode.min_length);
@@ -60,8 +62,7 @@ void use_threads(int64_t threads) {
 
 CLI::Option* add_set_option(CLI::App& command, std::vector<std::string>& overrides) {
   return command
-      .add_option("--set", overrides,
-                  "Override a key, such as train.steps=100; may be repeated")
+      .add_option("--set", overrides, "Override a key, such as train.steps=100; may be repeated")
       ->type_name("SECTION.KEY=VALUE")
       ->expected(1)
       ->take_all();

@@ -43,7 +43,8 @@ Config config_of(const Options& options) {
 void write_report(const RunFolder& folder, Translator& translator) {
   constexpr size_t samples_shown = 8;
   const Config& config = translator.config;
-  const CorpusName& name = config.data.validation.empty() ? config.data.train : config.data.validation;
+  const CorpusName& name =
+      config.data.validation.empty() ? config.data.train : config.data.validation;
   const data::Split split =
       config.data.validation.empty() ? data::Split::train : data::Split::validation;
   data::PairCorpus corpus = load_corpus(config, name, split);
@@ -58,8 +59,8 @@ void run_training(const Options& options) {
   const Config config = config_of(options);
   std::string path = options.run;
   if (path.empty()) {
-    path = std::filesystem::is_directory(options.target) ? options.target
-                                                         : "runs/" + config.run.name;
+    path =
+        std::filesystem::is_directory(options.target) ? options.target : "runs/" + config.run.name;
   }
   const RunFolder folder(path);
   Trainer trainer(config, folder);

@@ -161,7 +161,8 @@ void add_translate_command(CLI::App& program) {
   command->add_option("RUN", options->run, "A run folder or a checkpoint file")
       ->required()
       ->type_name("");
-  command->add_option("--input", options->input, "A text file, a sentence a line; - = standard input")
+  command
+      ->add_option("--input", options->input, "A text file, a sentence a line; - = standard input")
       ->type_name("FILE");
   command->add_option("--output", options->output, "Where to; - = standard output")
       ->type_name("FILE");

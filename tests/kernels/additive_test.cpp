@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/kernels/support.h"
+
+namespace heed::kernels::test {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+struct Inputs {
+  Tensor query, keys, weight, dscores;
+};
+
+// shape: batch, positions, width.
+Inputs random_inputs(const Shape& shape, DType dtype) {
+  return {random_tensor({shape[0], shape[2]}, dtype, 1), random_tensor(shape, dtype, 2),
+          random_tensor({shape[2]}, dtype, 3, -1, 1),
+          random_tensor({shape[0], shape[1]}, dtype, 4)};
+}
+
+Tensor score(const Inputs& in) {
+  const Tensor scores = unset({in.keys.dim(0), in.keys.dim(1)}, in.keys.dtype());
+  cpu().additive_score(in.query, in.keys, in.weight, scores);
+  return scores;
+}
+
+struct Gradients {
+  Tensor dquery, dkeys, dweight;
+};
+
+Gradients backward(const Inputs& in) {
+  const DType dtype = in.keys.dtype();
+  const Gradients result = {unset(in.query.shape(), dtype), unset(in.keys.shape(), dtype),
+                            unset(in.weight.shape(), dtype)};
+  cpu().additive_score_backward(in.query, in.keys, in.weight, in.dscores, result.dquery,
+                                result.dkeys, result.dweight);
+  return result;
+}
+
+struct ScoresByHand {
+  std::vector<double> scores, dquery, dkeys, dweight;
+};
+
+ScoresByHand by_hand(const Inputs& in) {
+  const auto batch = static_cast<size_t>(in.keys.dim(0));
+  const auto positions = static_cast<size_t>(in.keys.dim(1));
+  const auto width = static_cast<size_t>(in.keys.dim(2));
+  const std::vector<double> query = in.query.to_doubles();
+  const std::vector<double> keys = in.keys.to_doubles();
+  const std::vector<double> weight = in.weight.to_doubles();
+  const std::vector<double> dscores = in.dscores.to_doubles();
+  ScoresByHand result;
+  result.dquery.assign(batch * width, 0);
+  result.dweight.assign(width, 0);
+  for (size_t row = 0; row < batch * positions; ++row) {
+    double sum = 0;
+    for (size_t a = 0; a < width; ++a) {
+      const size_t at_query = row / positions * width + a;
+      const double t = std::tanh(query[at_query] + keys[row * width + a]);
+      sum += weight[a] * t;
+      const bool used = dscores[row] != 0;
+      const double inner = used ? dscores[row] * weight[a] * (1 - t * t) : 0;
+      result.dkeys.push_back(inner);
+      result.dquery[at_query] += inner;
+      result.dweight[a] += used ? dscores[row] * t : 0;
+    }
+    result.scores.push_back(sum);
+  }
+  return result;
+}
+
+void expect_gradients(const Gradients& actual, const ScoresByHand& expected, double tolerance) {
+  expect_close(actual.dquery, expected.dquery, tolerance);
+  expect_close(actual.dkeys, expected.dkeys, tolerance);
+  expect_close(actual.dweight, expected.dweight, tolerance);
+}
+
+TEST(AdditiveScore, MatchesPlainLoops) {
+  for (const Shape& shape :
+       {Shape{0, 3, 5}, Shape{3, 0, 5}, Shape{3, 5, 0}, Shape{1, 1, 1}, Shape{1, 5, 1},
+        Shape{2, 1, 13}, Shape{3, 5, 7}, Shape{17, 19, 23}, Shape{33, 2, 131}}) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      SCOPED_TRACE(shape.to_string());
+      const Inputs in = random_inputs(shape, dtype);
+      const ScoresByHand expected = by_hand(in);
+      const double tolerance = 8 * tolerance_of(dtype);  // sums of up to 323 numbers
+      expect_close(score(in), expected.scores, tolerance);
+      expect_gradients(backward(in), expected, tolerance);
+    }
+  }
+}
+
+TEST(AdditiveScore, BackwardDoesNotReadKeysWithoutAGradient) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Inputs in = random_inputs({3, 5, 7}, dtype);
+    // The end of one sentence, the beginning of another, all of the last.
+    for (const int64_t row : {3, 4, 5, 10, 11, 12, 13, 14}) {
+      cpu().fill(in.keys.as_strided({7}, {1}, row * 7), nan);
+      cpu().fill(in.dscores.as_strided({1}, {1}, row), row % 2 == 0 ? 0 : -0.0);
+    }
+    expect_gradients(backward(in), by_hand(in), 8 * tolerance_of(dtype));
+  }
+}
+
+TEST(AdditiveScore, NanSpoilsItsPositionOnly) {
+  const Inputs in = random_inputs({2, 3, 5}, DType::f32);
+  std::vector<double> expected = score(in).to_doubles();
+  expected[4] = nan;
+  cpu().fill(in.keys.as_strided({1}, {1}, 4 * 5 + 2), nan);
+  expect_close(score(in), expected, 0);
+}
+
+TEST(AdditiveScore, SaturatesWithoutOverflow) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    Inputs in = random_inputs({1, 2, 3}, dtype);
+    in.keys = from_doubles({1e4, 1e4, -1e4, -1e4, 1e4, 1e4}, {1, 2, 3}, dtype);
+    in.weight = from_doubles({1, 2, 4}, {3}, dtype);
+    expect_close(score(in), {-1, 5}, tolerance_of(dtype));
+    const Gradients gradients = backward(in);
+    expect_close(gradients.dkeys, std::vector<double>(6, 0), 0);
+    expect_close(gradients.dquery, std::vector<double>(3, 0), 0);
+  }
+}
+
+TEST(AdditiveScore, DoesNotDependOnTheThreads) {
+  const Inputs in = random_inputs({37, 41, 67}, DType::f32);
+  expect_same_for_any_threads([&] { return score(in); });
+  expect_same_for_any_threads([&] { return backward(in).dquery; });
+  expect_same_for_any_threads([&] { return backward(in).dkeys; });
+  expect_same_for_any_threads([&] { return backward(in).dweight; });
+}
+
+}  // namespace
+}  // namespace heed::kernels::test

@@ -1,0 +1,181 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tests/kernels/support.h"
+
+namespace heed::kernels::test {
+namespace {
+
+// A parameter, two states and the rule by hand, over a few steps with other gradients each.
+struct Run {
+  Tensor p, first, second;
+  std::vector<double> p_by_hand, first_by_hand, second_by_hand;
+
+  Run(int64_t count, DType dtype)
+      : p(random_tensor({count}, dtype, 1)),
+        first(Tensor::zeros({count}, dtype)),
+        second(Tensor::zeros({count}, dtype)),
+        p_by_hand(p.to_doubles()),
+        first_by_hand(p_by_hand.size(), 0),
+        second_by_hand(p_by_hand.size(), 0) {}
+};
+
+constexpr int steps = 5;
+constexpr int64_t counts[] = {0, 1, 2, 13, 20'011};
+
+Tensor gradient_of(int step, const Tensor& p) {
+  return random_tensor(p.shape(), p.dtype(), static_cast<uint64_t>(10 + step));
+}
+
+// Every number relative to its own size: the states may be small.
+void expect_relative(const Tensor& actual, const std::vector<double>& expected, double tolerance) {
+  const std::vector<double> values = actual.to_doubles();
+  ASSERT_EQ(values.size(), expected.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    ASSERT_LE(std::abs(values[i] - expected[i]), tolerance * (std::abs(expected[i]) + 1e-4))
+        << "element " << i << " is " << values[i] << ", not " << expected[i];
+  }
+}
+
+void expect_matches(const Run& run, double tolerance) {
+  expect_close(run.p, run.p_by_hand, tolerance);
+  expect_relative(run.first, run.first_by_hand, tolerance);
+  expect_relative(run.second, run.second_by_hand, tolerance);
+}
+
+TEST(Sgd, MatchesTheFormula) {
+  for (const SgdStep& rule :
+       {SgdStep{0.1, 0, 0}, SgdStep{0.1, 0.9, 0}, SgdStep{0.05, 0.5, 0.2}, SgdStep{0, 0.9, 0.2}}) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      for (const int64_t count : counts) {
+        Run run(count, dtype);
+        for (int step = 1; step <= steps; ++step) {
+          const Tensor gradient = gradient_of(step, run.p);
+          const std::vector<double> g = gradient.to_doubles();
+          for (size_t i = 0; i < g.size(); ++i) {
+            double& v = run.first_by_hand[i];
+            v = rule.momentum * v + g[i] + rule.weight_decay * run.p_by_hand[i];
+            run.p_by_hand[i] -= rule.learning_rate * v;
+          }
+          cpu().sgd_step(rule, run.p, gradient, run.first);
+        }
+        // A velocity is a sum of numbers of both signs.
+        expect_close(run.p, run.p_by_hand, 4 * tolerance_of(dtype));
+        expect_close(run.first, run.first_by_hand, 4 * tolerance_of(dtype));
+      }
+    }
+  }
+}
+
+TEST(Adam, MatchesTheFormula) {
+  for (const double decay : {0.0, 0.1}) {
+    for (const bool decoupled : {false, true}) {
+      for (const DType dtype : {DType::f32, DType::f64}) {
+        for (const int64_t count : counts) {
+          SCOPED_TRACE(testing::Message() << count << ", decay " << decay << " " << decoupled);
+          Run run(count, dtype);
+          AdamStep rule = {0.01, 0.9, 0.999, 1e-8, decay, decoupled, 0};
+          for (int step = 1; step <= steps; ++step) {
+            const Tensor gradient = gradient_of(step, run.p);
+            const std::vector<double> gs = gradient.to_doubles();
+            for (size_t i = 0; i < gs.size(); ++i) {
+              double& p = run.p_by_hand[i];
+              double& m = run.first_by_hand[i];
+              double& v = run.second_by_hand[i];
+              double g = gs[i];
+              if (decoupled) {
+                p -= rule.learning_rate * decay * p;
+              } else {
+                g += decay * p;
+              }
+              m = 0.9 * m + (1 - 0.9) * g;
+              v = 0.999 * v + (1 - 0.999) * g * g;
+              const double m_hat = m / (1 - std::pow(0.9, step));
+              const double v_hat = v / (1 - std::pow(0.999, step));
+              p -= rule.learning_rate * m_hat / (std::sqrt(v_hat) + 1e-8);
+            }
+            rule.step = step;
+            cpu().adam_step(rule, run.p, gradient, run.first, run.second);
+          }
+          expect_close(run.p, run.p_by_hand, 4 * tolerance_of(dtype));
+          expect_close(run.first, run.first_by_hand, 4 * tolerance_of(dtype));
+          expect_relative(run.second, run.second_by_hand, 4 * tolerance_of(dtype));
+        }
+      }
+    }
+  }
+}
+
+// Epsilon stands beside the corrected root: with all of v_hat^0.5, m_hat and epsilon 2, half.
+TEST(Adam, FirstStepByHand) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor p = from_doubles({1, 1, 1}, {3}, dtype);
+    const Tensor g = from_doubles({2, -2, 0}, {3}, dtype);
+    const Tensor m = Tensor::zeros({3}, dtype);
+    const Tensor v = Tensor::zeros({3}, dtype);
+    cpu().adam_step({0.5, 0.9, 0.99, 2, 0.25, true, 1}, p, g, m, v);
+    expect_close(p, {0.625, 1.125, 0.875}, tolerance_of(dtype));
+    expect_close(m, {0.2, -0.2, 0}, tolerance_of(dtype));
+    expect_close(v, {0.04, 0.04, 0}, tolerance_of(dtype));
+  }
+}
+
+TEST(Adam, LateStepsNeedNoCorrection) {
+  const Tensor p = from_doubles({1}, {1}, DType::f64);
+  const Tensor m = from_doubles({3}, {1}, DType::f64);
+  const Tensor v = from_doubles({4}, {1}, DType::f64);
+  cpu().adam_step({0.1, 0.5, 0.5, 0, 0, true, 1'000'000'000'000}, p,
+                  from_doubles({1}, {1}, DType::f64), m, v);
+  expect_close(p, {1 - 0.1 * 2 / std::sqrt(2.5)}, 1e-14);
+}
+
+TEST(Adadelta, MatchesTheFormula) {
+  for (const AdadeltaStep& rule :
+       {AdadeltaStep{1, 0.95, 1e-6, 0}, AdadeltaStep{0.5, 0.9, 1e-6, 0.1}}) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      for (const int64_t count : counts) {
+        Run run(count, dtype);
+        for (int step = 1; step <= steps; ++step) {
+          const Tensor gradient = gradient_of(step, run.p);
+          const std::vector<double> gs = gradient.to_doubles();
+          for (size_t i = 0; i < gs.size(); ++i) {
+            double& squares = run.first_by_hand[i];
+            double& moved = run.second_by_hand[i];
+            const double g = gs[i] + rule.weight_decay * run.p_by_hand[i];
+            squares = rule.rho * squares + (1 - rule.rho) * g * g;
+            const double delta =
+                std::sqrt(moved + rule.epsilon) / std::sqrt(squares + rule.epsilon) * g;
+            moved = rule.rho * moved + (1 - rule.rho) * delta * delta;
+            run.p_by_hand[i] -= rule.learning_rate * delta;
+          }
+          cpu().adadelta_step(rule, run.p, gradient, run.first, run.second);
+        }
+        expect_matches(run, 8 * tolerance_of(dtype));
+      }
+    }
+  }
+}
+
+TEST(Optimizers, DoNotDependOnTheThreads) {
+  const auto after = [](const std::function<void(const Run&, const Tensor&)>& step) {
+    return [step] {
+      const Run run(300'007, DType::f32);
+      step(run, gradient_of(1, run.p));
+      return run.p;
+    };
+  };
+  expect_same_for_any_threads(after([](const Run& run, const Tensor& g) {
+    cpu().sgd_step({0.1, 0.9, 0.1}, run.p, g, run.first);
+  }));
+  expect_same_for_any_threads(after([](const Run& run, const Tensor& g) {
+    cpu().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, run.p, g, run.first, run.second);
+  }));
+  expect_same_for_any_threads(after([](const Run& run, const Tensor& g) {
+    cpu().adadelta_step({1, 0.95, 1e-6, 0.1}, run.p, g, run.first, run.second);
+  }));
+}
+
+}  // namespace
+}  // namespace heed::kernels::test
