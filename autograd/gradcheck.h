@@ -20,12 +20,13 @@ struct GradcheckOptions {
   int directions = 8;
 };
 
+// error: f itself threw an Error, or returned nothing that can be checked.
 enum class GradcheckOutcome { passed, mismatch, not_deterministic, error };
 
 struct GradcheckResult {
   GradcheckOutcome outcome = GradcheckOutcome::passed;
   int64_t checked = 0;        // derivatives compared
-  int64_t kinks = 0;          // of them left out: the one-sided differences disagree there
+  int64_t kinks = 0;          // left out: the one-sided differences disagree there
   double worst_error = 0;     // the largest |analytic - numeric|
   double worst_relative = 0;  // the largest |analytic - numeric| / max(|analytic|, |numeric|, 1)
   // Of the worst derivative (relative to its tolerance):
@@ -43,6 +44,7 @@ using GradcheckFunction = std::function<std::vector<Tensor>(const std::vector<Te
 // random cotangent (never a plain sum: the sum of a softmax is constant). Inputs that are floating
 // must be f64 and are differentiated; i32 and boolean ones are passed through. f must return the
 // same numbers each time it is called (reset its generators inside).
+// Throws Error when a floating input is not f64 or none is floating.
 HEED_EXPORT GradcheckResult gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
                                       const GradcheckOptions& options = {});
 

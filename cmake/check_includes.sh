@@ -20,6 +20,7 @@ awk '
     below["data"]     = "core data"
     below["train"]    = "core kernels autograd nn data train"
     below["bench"]    = "core kernels autograd nn data train bench"
+    below["examples"] = "core kernels autograd nn data train"
     most = 500
   }
   function broken(text) { print FILENAME ":" FNR ": " text; failed = 1 }

@@ -115,10 +115,10 @@ Tensor total(const Tensor& rows) { return view(sum_to(rows, {1}), {}); }
 
 CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
                            const CrossEntropyOptions& options) {
+  check_cross_entropy(logits, targets, options);
   if (!kernels::fused_kernels()) {
     return composed::cross_entropy(logits, targets, options);
   }
-  check_cross_entropy(logits, targets, options);
   const Tensor rows = as_rows(logits);
   const int64_t count = rows.dim(0);
   const Tensor flat_targets = view(dense(targets), {count});
@@ -143,12 +143,12 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
 }
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
-  if (!kernels::fused_kernels()) {
-    return composed::layer_norm(x, weight, bias, epsilon);
-  }
   check_floating("layer_norm", x);
   check_rows_vector("layer_norm", "weight", weight, x);
   check_rows_vector("layer_norm", "bias", bias, x);
+  if (!kernels::fused_kernels()) {
+    return composed::layer_norm(x, weight, bias, epsilon);
+  }
   const Tensor rows = as_rows(x);
   const Tensor w = dense(weight);
   const Tensor mean = empty_like(x, {rows.dim(0)});

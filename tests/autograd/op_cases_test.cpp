@@ -254,7 +254,7 @@ TEST(Devices, AgreeWithTheCpu) {
 // --- errors
 // ---------------------------------------------------------------------------------------
 
-TEST(ErrorCases, MistakesAreWorded) {
+void expect_worded_mistakes() {
   ASSERT_FALSE(error_cases().empty());
   for (const ErrorCase& error_case : error_cases()) {
     SCOPED_TRACE(error_case.message);
@@ -265,6 +265,13 @@ TEST(ErrorCases, MistakesAreWorded) {
       EXPECT_EQ(error.what(), error_case.message);
     }
   }
+}
+
+TEST(ErrorCases, MistakesAreWorded) { expect_worded_mistakes(); }
+
+TEST(ErrorCases, ComposedTwinsRefuseTheSame) {
+  const ComposedScope composed;
+  expect_worded_mistakes();
 }
 
 }  // namespace

@@ -144,6 +144,16 @@ TEST(CrossEntropy, LargeLogitsDoNotOverflow) {
   }
 }
 
+TEST(CrossEntropy, TheLossKeepsItsDigitsBesideLargeLogits) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor logits = from_doubles({1e4, 1e4, -1e4, -1e4}, {2, 2}, dtype);
+    const Tensor targets = Tensor::from_vector<int32_t>({0, 1}, {2});
+    const Loss actual = cross_entropy(logits, targets, 0.3);
+    expect_close(actual.nll, {std::log(2), std::log(2)}, tolerance_of(dtype));
+    expect_close(actual.loss, {std::log(2), std::log(2)}, tolerance_of(dtype));
+  }
+}
+
 TEST(CrossEntropy, AnImpossibleClassCostsNothingUnlessItIsTheTarget) {
   const Tensor logits = from_doubles({-inf, 0, 0, -inf, 0, 0}, {2, 3}, DType::f32);
   const Tensor targets = Tensor::from_vector<int32_t>({1, 0}, {2});

@@ -9,11 +9,11 @@ namespace heed::kernels::test {
 namespace {
 
 // A parameter, two states and the rule by hand, over a few steps with other gradients each.
-struct Run {
+struct Training {
   Tensor p, first, second;
   std::vector<double> p_by_hand, first_by_hand, second_by_hand;
 
-  Run(int64_t count, DType dtype)
+  Training(int64_t count, DType dtype)
       : p(random_tensor({count}, dtype, 1)),
         first(Tensor::zeros({count}, dtype)),
         second(Tensor::zeros({count}, dtype)),
@@ -39,10 +39,10 @@ void expect_relative(const Tensor& actual, const std::vector<double>& expected, 
   }
 }
 
-void expect_matches(const Run& run, double tolerance) {
-  expect_close(run.p, run.p_by_hand, tolerance);
-  expect_relative(run.first, run.first_by_hand, tolerance);
-  expect_relative(run.second, run.second_by_hand, tolerance);
+void expect_matches(const Training& training, double tolerance) {
+  expect_close(training.p, training.p_by_hand, tolerance);
+  expect_relative(training.first, training.first_by_hand, tolerance);
+  expect_relative(training.second, training.second_by_hand, tolerance);
 }
 
 TEST(Sgd, MatchesTheFormula) {
@@ -50,20 +50,20 @@ TEST(Sgd, MatchesTheFormula) {
        {SgdStep{0.1, 0, 0}, SgdStep{0.1, 0.9, 0}, SgdStep{0.05, 0.5, 0.2}, SgdStep{0, 0.9, 0.2}}) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       for (const int64_t count : counts) {
-        Run run(count, dtype);
+        Training training(count, dtype);
         for (int step = 1; step <= steps; ++step) {
-          const Tensor gradient = gradient_of(step, run.p);
+          const Tensor gradient = gradient_of(step, training.p);
           const std::vector<double> g = gradient.to_doubles();
           for (size_t i = 0; i < g.size(); ++i) {
-            double& v = run.first_by_hand[i];
-            v = rule.momentum * v + g[i] + rule.weight_decay * run.p_by_hand[i];
-            run.p_by_hand[i] -= rule.learning_rate * v;
+            double& v = training.first_by_hand[i];
+            v = rule.momentum * v + g[i] + rule.weight_decay * training.p_by_hand[i];
+            training.p_by_hand[i] -= rule.learning_rate * v;
           }
-          cpu().sgd_step(rule, run.p, gradient, run.first);
+          cpu().sgd_step(rule, training.p, gradient, training.first);
         }
         // A velocity is a sum of numbers of both signs.
-        expect_close(run.p, run.p_by_hand, 4 * tolerance_of(dtype));
-        expect_close(run.first, run.first_by_hand, 4 * tolerance_of(dtype));
+        expect_close(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
+        expect_close(training.first, training.first_by_hand, 4 * tolerance_of(dtype));
       }
     }
   }
@@ -75,15 +75,15 @@ TEST(Adam, MatchesTheFormula) {
       for (const DType dtype : {DType::f32, DType::f64}) {
         for (const int64_t count : counts) {
           SCOPED_TRACE(testing::Message() << count << ", decay " << decay << " " << decoupled);
-          Run run(count, dtype);
+          Training training(count, dtype);
           AdamStep rule = {0.01, 0.9, 0.999, 1e-8, decay, decoupled, 0};
           for (int step = 1; step <= steps; ++step) {
-            const Tensor gradient = gradient_of(step, run.p);
+            const Tensor gradient = gradient_of(step, training.p);
             const std::vector<double> gs = gradient.to_doubles();
             for (size_t i = 0; i < gs.size(); ++i) {
-              double& p = run.p_by_hand[i];
-              double& m = run.first_by_hand[i];
-              double& v = run.second_by_hand[i];
+              double& p = training.p_by_hand[i];
+              double& m = training.first_by_hand[i];
+              double& v = training.second_by_hand[i];
               double g = gs[i];
               if (decoupled) {
                 p -= rule.learning_rate * decay * p;
@@ -97,11 +97,11 @@ TEST(Adam, MatchesTheFormula) {
               p -= rule.learning_rate * m_hat / (std::sqrt(v_hat) + 1e-8);
             }
             rule.step = step;
-            cpu().adam_step(rule, run.p, gradient, run.first, run.second);
+            cpu().adam_step(rule, training.p, gradient, training.first, training.second);
           }
-          expect_close(run.p, run.p_by_hand, 4 * tolerance_of(dtype));
-          expect_close(run.first, run.first_by_hand, 4 * tolerance_of(dtype));
-          expect_relative(run.second, run.second_by_hand, 4 * tolerance_of(dtype));
+          expect_close(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
+          expect_close(training.first, training.first_by_hand, 4 * tolerance_of(dtype));
+          expect_relative(training.second, training.second_by_hand, 4 * tolerance_of(dtype));
         }
       }
     }
@@ -136,44 +136,45 @@ TEST(Adadelta, MatchesTheFormula) {
        {AdadeltaStep{1, 0.95, 1e-6, 0}, AdadeltaStep{0.5, 0.9, 1e-6, 0.1}}) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       for (const int64_t count : counts) {
-        Run run(count, dtype);
+        Training training(count, dtype);
         for (int step = 1; step <= steps; ++step) {
-          const Tensor gradient = gradient_of(step, run.p);
+          const Tensor gradient = gradient_of(step, training.p);
           const std::vector<double> gs = gradient.to_doubles();
           for (size_t i = 0; i < gs.size(); ++i) {
-            double& squares = run.first_by_hand[i];
-            double& moved = run.second_by_hand[i];
-            const double g = gs[i] + rule.weight_decay * run.p_by_hand[i];
+            double& squares = training.first_by_hand[i];
+            double& moved = training.second_by_hand[i];
+            const double g = gs[i] + rule.weight_decay * training.p_by_hand[i];
             squares = rule.rho * squares + (1 - rule.rho) * g * g;
             const double delta =
                 std::sqrt(moved + rule.epsilon) / std::sqrt(squares + rule.epsilon) * g;
             moved = rule.rho * moved + (1 - rule.rho) * delta * delta;
-            run.p_by_hand[i] -= rule.learning_rate * delta;
+            training.p_by_hand[i] -= rule.learning_rate * delta;
           }
-          cpu().adadelta_step(rule, run.p, gradient, run.first, run.second);
+          cpu().adadelta_step(rule, training.p, gradient, training.first, training.second);
         }
-        expect_matches(run, 8 * tolerance_of(dtype));
+        expect_matches(training, 8 * tolerance_of(dtype));
       }
     }
   }
 }
 
 TEST(Optimizers, DoNotDependOnTheThreads) {
-  const auto after = [](const std::function<void(const Run&, const Tensor&)>& step) {
+  const auto after = [](const std::function<void(const Training&, const Tensor&)>& step) {
     return [step] {
-      const Run run(300'007, DType::f32);
-      step(run, gradient_of(1, run.p));
-      return run.p;
+      const Training training(300'007, DType::f32);
+      step(training, gradient_of(1, training.p));
+      return training.p;
     };
   };
-  expect_same_for_any_threads(after([](const Run& run, const Tensor& g) {
-    cpu().sgd_step({0.1, 0.9, 0.1}, run.p, g, run.first);
+  expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
+    cpu().sgd_step({0.1, 0.9, 0.1}, training.p, g, training.first);
   }));
-  expect_same_for_any_threads(after([](const Run& run, const Tensor& g) {
-    cpu().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, run.p, g, run.first, run.second);
+  expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
+    cpu().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, training.p, g, training.first,
+                    training.second);
   }));
-  expect_same_for_any_threads(after([](const Run& run, const Tensor& g) {
-    cpu().adadelta_step({1, 0.95, 1e-6, 0.1}, run.p, g, run.first, run.second);
+  expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
+    cpu().adadelta_step({1, 0.95, 1e-6, 0.1}, training.p, g, training.first, training.second);
   }));
 }
 

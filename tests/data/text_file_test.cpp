@@ -1,0 +1,185 @@
+#include "data/text_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "scratch.h"
+
+namespace heed::data {
+namespace {
+
+using namespace std::string_literals;
+using namespace std::string_view_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::GetCapturedStderr;
+
+class TextFiles : public ScratchFolder {
+ protected:
+  std::string reading(const std::string& file) const {
+    return refusal([&] { read_text_file(file); });
+  }
+  std::string reading(const std::string& name, std::string_view content) const {
+    return reading(write(name, content));
+  }
+};
+
+TEST_F(TextFiles, LinesWithAndWithoutALastNewline) {
+  EXPECT_THAT(read_text_file(write("a", "one\ntwo\n")).lines, ElementsAre("one", "two"));
+  EXPECT_THAT(read_text_file(write("a", "one\ntwo")).lines, ElementsAre("one", "two"));
+  EXPECT_THAT(read_text_file(write("a", "\n\nthree\n\n")).lines, ElementsAre("", "", "three", ""));
+  EXPECT_THAT(read_text_file(write("a", "\n")).lines, ElementsAre(""));
+}
+
+TEST_F(TextFiles, OnlyALineFeedEndsALine) {
+  const std::string line = "a\0b\vc\fd\u0085e\u2028f\u2029g\rh\x1Ci"s;
+  const TextFile file = read_text_file(write("odd.txt", line + "\nnext\n"));
+  EXPECT_THAT(file.lines, ElementsAre(line, "next"));
+  EXPECT_EQ(file.carriage_returns, 0);
+}
+
+TEST_F(TextFiles, ACarriageReturnBeforeTheLineFeedIsRemovedCountedAndSaid) {
+  CaptureStderr();
+  const TextFile file = read_text_file(write("dos.txt", "one\r\ntwo\nthree\r\r\nfour\r"));
+  const std::string log = GetCapturedStderr();
+  EXPECT_THAT(file.lines, ElementsAre("one", "two", "three\r", "four"));
+  EXPECT_EQ(file.carriage_returns, 3);
+  EXPECT_EQ(without_folder(log), "[data] dos.txt: a CR was removed from the end of 3 of 4 lines\n");
+}
+
+TEST_F(TextFiles, AByteOrderMarkIsRemovedAtTheStartAlone) {
+  const TextFile file = read_text_file(write("bom.txt", "\uFEFFone\n\uFEFFtwo\n"));
+  EXPECT_THAT(file.lines, ElementsAre("one", "\uFEFFtwo"));
+  EXPECT_TRUE(file.byte_order_mark);
+  EXPECT_FALSE(read_text_file(write("plain.txt", "one\n")).byte_order_mark);
+}
+
+TEST_F(TextFiles, InvalidUtf8IsNamedByLineAndByte) {
+  EXPECT_EQ(reading("corpus.tsv", "fine\tbien\ncaf\xE9\tcoffee\n"),
+            "[data] corpus.tsv:2: byte 4 of the line, 0xE9, is no UTF-8; convert the file "
+            "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"");
+  EXPECT_EQ(reading("cut.txt", "a\xE2\x82"),
+            "[data] cut.txt:1: byte 2 of the line, 0xE2, is no UTF-8; convert the file "
+            "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"");
+}
+
+TEST_F(TextFiles, InvalidUtf8IsReplacedCountedAndSaidWhenAskedFor) {
+  const std::string file = write("latin.txt", "caf\xE9 cr\xE8me\nthe\nd\xE9j\xE0\n");
+  CaptureStderr();
+  const TextFile text = read_text_file(file, InvalidUtf8::replace);
+  const std::string log = GetCapturedStderr();
+  EXPECT_THAT(text.lines, ElementsAre("caf\uFFFD cr\uFFFDme", "the", "d\uFFFDj\uFFFD"));
+  EXPECT_EQ(text.replaced, 4);
+  EXPECT_EQ(without_folder(log),
+            "[data] warning: latin.txt: 4 invalid parts were replaced by U+FFFD\n");
+}
+
+TEST_F(TextFiles, WhatCannotBeReadIsNamed) {
+  EXPECT_EQ(reading(path("absent.tsv")), "[data] absent.tsv: no such file");
+  std::filesystem::create_directory(path("folder"));
+  EXPECT_EQ(reading(path("folder")), "[data] folder: is a folder, a file is expected");
+  EXPECT_EQ(reading("empty.txt", ""), "[data] empty.txt is empty");
+  EXPECT_EQ(reading("mark.txt", "\uFEFF"), "[data] mark.txt is empty but for a byte order mark");
+}
+
+TEST_F(TextFiles, AFileWithoutPermissionIsNamed) {
+  const std::string file = write("locked.txt", "secret\n");
+  std::filesystem::permissions(file, std::filesystem::perms::none);
+  if (::access(file.c_str(), R_OK) == 0) {
+    GTEST_SKIP() << "this user may read everything";
+  }
+  EXPECT_EQ(reading(file), "[data] locked.txt: cannot be read: Permission denied");
+}
+
+TEST_F(TextFiles, OtherFormatsAreSaidPlainlyWithTheRemedy) {
+  struct Case {
+    std::string_view bytes;
+    const char* says;
+  };
+  for (const Case& c : {
+           Case{"\xFF\xFEh\0i\0\n\0"sv,
+                "UTF-16 text, UTF-8 text is expected; "
+                "convert it: iconv -f UTF-16 -t UTF-8"},
+           Case{"\xFE\xFF\0h\0i\0\n"sv,
+                "UTF-16 text, UTF-8 text is expected; "
+                "convert it: iconv -f UTF-16 -t UTF-8"},
+           Case{"h\0i\0\n\0"sv,
+                "UTF-16 text, UTF-8 text is expected; "
+                "convert it: iconv -f UTF-16 -t UTF-8"},
+           Case{"\0h\0i\0\n"sv,
+                "UTF-16 text, UTF-8 text is expected; "
+                "convert it: iconv -f UTF-16 -t UTF-8"},
+           Case{"\xFF\xFE\0\0h\0\0\0"sv,
+                "UTF-32 text, UTF-8 text is expected; "
+                "convert it: iconv -f UTF-32 -t UTF-8"},
+           Case{"\0\0\xFE\xFF\0\0\0h"sv,
+                "UTF-32 text, UTF-8 text is expected; "
+                "convert it: iconv -f UTF-32 -t UTF-8"},
+           Case{"\x1F\x8B\x08\0\0"sv,
+                "a gzip archive, UTF-8 text is expected; "
+                "unpack it first: gunzip"},
+           Case{"BZh91AY"sv, "a bzip2 archive, UTF-8 text is expected; unpack it first: bunzip2"},
+           Case{"\xFD\x37zXZ\0\0"sv,
+                "an xz archive, UTF-8 text is expected; "
+                "unpack it first: unxz"},
+           Case{"\x28\xB5\x2F\xFD$"sv,
+                "a zstd archive, UTF-8 text is expected; "
+                "unpack it first: unzstd"},
+           Case{"PK\x03\x04\x14"sv,
+                "a zip archive, UTF-8 text is expected; "
+                "unpack it first: unzip"},
+           Case{"%PDF-1.7\n"sv,
+                "a PDF document, UTF-8 text is expected; "
+                "give its text: pdftotext"},
+           Case{"\x89PNG\r\n\x1A\n"sv,
+                "a PNG picture, UTF-8 text is expected; "
+                "give a text file"},
+           Case{"\x7F\x45LF\x02"sv, "a program, UTF-8 text is expected; give a text file"},
+           Case{"\n <!DOCTYPE html>\n<title>404</title>"sv,
+                "an HTML page, UTF-8 text is expected; "
+                "download the file itself, not the page that shows it"},
+           Case{"<HTML lang=\"fr\">"sv,
+                "an HTML page, UTF-8 text is expected; "
+                "download the file itself, not the page that shows it"},
+           Case{"\x01\0\0\x02\0\0\0\x05\0"sv,
+                "a binary file, UTF-8 text is expected; "
+                "give a text file"},
+           Case{"one\tun\rtwo\tdeux\r"sv,
+                "text whose lines end with CR alone, UTF-8 text is "
+                "expected; convert it: tr '\\r' '\\n'"},
+       }) {
+    EXPECT_EQ(reading("train.tsv", c.bytes), "[data] train.tsv is "s + c.says);
+  }
+}
+
+TEST_F(TextFiles, AnOrdinaryTextIsNotMistakenForAnotherFormat) {
+  for (const std::string_view text : {"<s>\tPK\n"sv, "a < b\n"sv, "a\0\n"sv, "\0a b c d\n"sv,
+                                      "a\rb\n"sv, "a\r"sv, "html\n"sv, "<p>html</p>\n"sv}) {
+    EXPECT_EQ(reading("plain.txt", text), "no error") << text;
+  }
+}
+
+TEST_F(TextFiles, ALineThatNeverEndsIsNamedWithItsSize) {
+  const std::string longest(size_t{16} << 20, 'x');
+  EXPECT_EQ(parse_text(longest + "\n" + longest, "long.txt").lines.size(), 2U);
+  EXPECT_EQ(refusal([&] { parse_text("short\n" + longest + "x\n", "long.txt"); }),
+            "[data] long.txt:2: the line has 16777217 bytes, 16777216 are the most; are its "
+            "newlines missing?");
+}
+
+TEST_F(TextFiles, BytesAtHandAreReadTheSameWayAndMayBeNone) {
+  EXPECT_THAT(parse_text("one\r\ntwo", "standard input").lines, ElementsAre("one", "two"));
+  EXPECT_THAT(parse_text("", "standard input").lines, IsEmpty());
+  EXPECT_EQ(refusal([] { parse_text("ok\n\xFF\n", "standard input"); }),
+            "[data] standard input:2: byte 1 of the line, 0xFF, is no UTF-8; convert the file "
+            "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"");
+}
+
+}  // namespace
+}  // namespace heed::data

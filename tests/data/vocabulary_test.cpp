@@ -1,0 +1,134 @@
+#include "data/vocabulary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+namespace heed::data {
+namespace {
+
+using namespace std::string_literals;
+using ::testing::ElementsAre;
+
+using Tokens = std::vector<std::string>;
+
+Tokens tokens_of(const Vocabulary& vocabulary) {
+  Tokens tokens;
+  for (int32_t id = 0; id < vocabulary.size(); ++id) {
+    tokens.push_back(vocabulary.token(id));
+  }
+  return tokens;
+}
+
+template <typename F>
+std::string failure(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+const std::vector<Tokens> sentences = {{"b", "a", "é", "b"}, {"c", "b", "a"}, {"z", "é"}, {}};
+
+TEST(Vocabulary, TheFirstFourTokensAreFixed) {
+  EXPECT_THAT(tokens_of(Vocabulary()), ElementsAre("<pad>", "<unk>", "<s>", "</s>"));
+  EXPECT_EQ(Vocabulary::padding, 0);
+  EXPECT_EQ(Vocabulary::unknown, 1);
+  EXPECT_EQ(Vocabulary::start, 2);
+  EXPECT_EQ(Vocabulary::end, 3);
+}
+
+TEST(Vocabulary, OrdersByCountThenByBytes) {
+  EXPECT_THAT(tokens_of(Vocabulary::build(sentences, 1, 0)),
+              ElementsAre("<pad>", "<unk>", "<s>", "</s>", "b", "a", "é", "c", "z"));
+  EXPECT_EQ(Vocabulary::build(sentences, 1, 0).hash(),
+            Vocabulary::build({sentences.rbegin(), sentences.rend()}, 1, 0).hash())
+      << "the order of the sentences is no matter";
+}
+
+TEST(Vocabulary, LeavesOutRareTokensAndWhatIsPastTheSize) {
+  EXPECT_THAT(tokens_of(Vocabulary::build(sentences, 2, 0)),
+              ElementsAre("<pad>", "<unk>", "<s>", "</s>", "b", "a", "é"));
+  EXPECT_THAT(tokens_of(Vocabulary::build(sentences, 1, 6)),
+              ElementsAre("<pad>", "<unk>", "<s>", "</s>", "b", "a"));
+  EXPECT_EQ(Vocabulary::build(sentences, 1, 9).size(), 9);
+  EXPECT_EQ(Vocabulary::build(sentences, 1, 3).size(), 4) << "the special ones always stay";
+  EXPECT_EQ(Vocabulary::build(sentences, 4, 0).size(), 4);
+}
+
+TEST(Vocabulary, EncodesAndDecodes) {
+  const Vocabulary vocabulary = Vocabulary::build(sentences, 2, 0);
+  EXPECT_THAT(vocabulary.encode({"a", "é", "c", "b", ""}), ElementsAre(5, 6, 1, 4, 1));
+  EXPECT_THAT(vocabulary.decode({2, 5, 6, 1, 4, 3, 0, 0}), ElementsAre("a", "é", "<unk>", "b"));
+}
+
+TEST(Vocabulary, TheTextOfASpecialTokenIsNoSpecialToken) {
+  const Vocabulary vocabulary = Vocabulary::build({{"<s>", "<pad>", "</s>", "a"}}, 1, 0);
+  EXPECT_EQ(vocabulary.size(), 5);
+  EXPECT_THAT(vocabulary.encode({"<s>", "</s>", "<pad>", "<unk>", "a"}),
+              ElementsAre(1, 1, 1, 1, 4));
+}
+
+TEST(Vocabulary, AnIdOutOfRangeIsNamed) {
+  const Vocabulary vocabulary({"a"});
+  EXPECT_EQ(failure([&] { vocabulary.token(5); }), "[vocabulary] id 5 is not within 0 .. 4");
+  EXPECT_EQ(failure([&] { vocabulary.token(-1); }), "[vocabulary] id -1 is not within 0 .. 4");
+  EXPECT_EQ(failure([&] { vocabulary.decode({4, 9}); }), "[vocabulary] id 9 is not within 0 .. 4");
+}
+
+TEST(Vocabulary, ATokenGivenTwiceIsNamed) {
+  EXPECT_EQ(failure([] {
+              Vocabulary({"a", "b", "a"});
+            }),
+            "[vocabulary] the token 'a' is there twice");
+  EXPECT_EQ(failure([] {
+              Vocabulary({"a", "<s>"});
+            }),
+            "[vocabulary] the token '<s>' is there twice");
+}
+
+TEST(Vocabulary, TheStateRoundTripsEveryCharacter) {
+  const Tokens odd = {"",         " ",  "\n",   "\r\n",   "\t",     "\0"s,    "a\0b"s, "\u2028",
+                      "\u0085",   "\"", "\\",   "3:abc",  "12",     ":",      "龍",    "e\u0301",
+                      "\xFF\xFE", "😀",  "▁the", "\uFEFF", "\u00A0", "</pad>", "<S>"};
+  const Vocabulary first(odd);
+  const Vocabulary second = Vocabulary::restore(first.state());
+  EXPECT_EQ(tokens_of(second), tokens_of(first));
+  EXPECT_EQ(second.hash(), first.hash());
+  EXPECT_EQ(second.encode(odd), first.encode(odd));
+  EXPECT_EQ(Vocabulary::restore(Vocabulary().state()).size(), 4);
+}
+
+TEST(Vocabulary, AForeignStateIsRefusedWithTheByte) {
+  struct Case {
+    const char* state;
+    int byte;
+  };
+  for (const Case& c : {Case{"a", 0}, Case{"1:ab", 3}, Case{"1:a5:abcd", 3}, Case{"1", 0},
+                        Case{"-1:a", 0}, Case{" 1:a", 0}, Case{"1:", 0},
+                        Case{"1:a99999999999999999999:b", 3}, Case{"18446744073709551615:a", 0}}) {
+    EXPECT_EQ(failure([&] { Vocabulary::restore(c.state); }),
+              "[vocabulary] this is no vocabulary: byte " + std::to_string(c.byte) +
+                  " is no token's length");
+  }
+  EXPECT_EQ(failure([] { Vocabulary::restore("1:a1:a"); }),
+            "[vocabulary] the token 'a' is there twice");
+}
+
+TEST(Vocabulary, TheHashTellsOrderAndTokensApart) {
+  const uint64_t hash = Vocabulary({"a", "b", "c"}).hash();
+  EXPECT_EQ(Vocabulary({"a", "b", "c"}).hash(), hash);
+  EXPECT_NE(Vocabulary({"a", "c", "b"}).hash(), hash);
+  EXPECT_NE(Vocabulary({"a", "bc"}).hash(), hash);
+  EXPECT_NE(Vocabulary({"ab", "c"}).hash(), hash);
+  EXPECT_NE(Vocabulary({"a", "b"}).hash(), hash);
+}
+
+}  // namespace
+}  // namespace heed::data
