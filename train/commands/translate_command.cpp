@@ -60,7 +60,12 @@ class Session {
 
   void finish() {
     if (!options_.alignments.empty()) {
-      write_output(options_.alignments, alignments_html("Alignments", pictures_));
+      const bool picture = options_.alignments.ends_with(".svg");
+      HEED_CHECK_INPUT(!picture || pictures_.size() == 1, "translate",
+                       "{} holds one alignment, there are {}; an .html page holds them all",
+                       options_.alignments, pictures_.size());
+      write_output(options_.alignments, picture ? alignment_svg(pictures_.front())
+                                                : alignments_html("Alignments", pictures_));
       log::info("translate", "{} alignments: {}", pictures_.size(), options_.alignments);
     }
     if (options_.output != "-") {
@@ -166,7 +171,9 @@ void add_translate_command(CLI::App& program) {
       ->type_name("FILE");
   command->add_option("--output", options->output, "Where to; - = standard output")
       ->type_name("FILE");
-  command->add_option("--alignments", options->alignments, "Write the alignments as a page")
+  command
+      ->add_option("--alignments", options->alignments,
+                   "Write the alignments as a page, or the only one as an .svg picture")
       ->type_name("HTML");
   command->add_flag("--show-alignments", options->show_alignments,
                     "Print each alignment beneath its translation");
