@@ -1,9 +1,5 @@
 #include "autograd/op_cases/op_cases.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
-
 #include "autograd/op_cases/cases.h"
 
 namespace heed {

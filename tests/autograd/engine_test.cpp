@@ -40,7 +40,7 @@ TEST(Engine, GradientsOfAllUsesAddUp) {
   const Tensor x = leaf({2, 3});
   backward(sum(x * x + x));
   EXPECT_EQ(gradient(x).to_doubles(), Values({5, 7}));
-  // d/dx (h + tanh' ...) through one intermediate used three times
+  // The same through an intermediate.
   const Tensor y = leaf({1, -1});
   const Tensor h = y * 2.0;
   backward(sum(h * h + h));
@@ -71,13 +71,20 @@ TEST(Engine, LeavesDoNotShareTheirGradients) {
   EXPECT_EQ(cotangent.to_doubles(), Values({5, 6}));
 }
 
+// x gets one cotangent that y holds too and one that z holds: their sum needs memory of its own.
 TEST(Engine, AccumulatingLeavesSharedCotangentsAlone) {
   const Tensor a = leaf({1, 2});
   const Tensor b = leaf({3, 4});
-  const Tensor y = a + b;
-  backward(sum(y + y * y + a));
-  EXPECT_EQ(gradient(a).to_doubles(), Values({10, 14}));
-  EXPECT_EQ(gradient(b).to_doubles(), Values({9, 13}));
+  const Tensor c = leaf({5, 6});
+  const Tensor x = negate(a);
+  const Tensor y = negate(b);
+  const Tensor z = negate(c);
+  const Tensor weight_of_y = Tensor::from_vector<double>({2, 3}, {2});
+  const Tensor weight_of_z = Tensor::from_vector<double>({10, 20}, {2});
+  backward(sum((x + y) * weight_of_y + (x + z) * weight_of_z));
+  EXPECT_EQ(gradient(a).to_doubles(), Values({-12, -23}));
+  EXPECT_EQ(gradient(b).to_doubles(), Values({-2, -3}));
+  EXPECT_EQ(gradient(c).to_doubles(), Values({-10, -20}));
 }
 
 TEST(Engine, ExpandedGradientOfALeafIsMaterialised) {

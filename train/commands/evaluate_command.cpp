@@ -118,6 +118,7 @@ void report_by_length(const Options& options, const std::vector<LengthCurve>& cu
     chart.title = "BLEU by sentence length";
     chart.x_label = "source words, at most";
     chart.y_label = "BLEU";
+    chart.y_range = Range{0, 100};
     write_output(options.by_length, line_chart_svg(all, chart));
     log::info("evaluate", "BLEU by length: {}", options.by_length);
   }

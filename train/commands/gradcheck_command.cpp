@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -37,7 +38,7 @@ void run_gradcheck(const Options& options) {
     if (!wanted(options, entry.op)) {
       continue;
     }
-    GradcheckOptions check;
+    GradcheckOptions check = entry.options;
     check.seed = options.seed;
     const GradcheckResult result = gradcheck(entry.function, entry.inputs(options.seed), check);
     ++cases;

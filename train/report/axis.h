@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "train/report/chart.h"
+
 namespace heed::train {
 
 struct Tick {
@@ -19,9 +21,6 @@ std::vector<Tick> linear_ticks(double low, double high, int count);
 std::vector<Tick> log_ticks(double low, double high, int count);
 
 // The range of an axis that shows low to high: equal ends are moved apart.
-struct Range {
-  double low, high;
-};
 Range padded_range(double low, double high, bool log);
 
 }  // namespace heed::train

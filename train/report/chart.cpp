@@ -212,6 +212,9 @@ std::string line_chart_svg(const std::vector<Series>& series, const ChartOptions
   HEED_CHECK(x.low <= x.high, "chart", "there is nothing to draw: no series has a finite point{}",
              options.log_y ? " above 0, as a log axis needs" : "");
 
+  if (options.y_range) {
+    y = {std::min(y.low, options.y_range->low), std::max(y.high, options.y_range->high)};
+  }
   const bool titled = !options.title.empty(), y_labelled = !options.y_label.empty();
   Plot plot{};
   plot.log_y = options.log_y;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,15 @@ struct Series {
   bool markers = false;
 };
 
+struct Range {
+  double low, high;
+};
+
 struct ChartOptions {
   std::string title;
   std::string x_label, y_label;
   bool log_y = false;
+  std::optional<Range> y_range;  // shown at least, whatever the points
   int width = 720, height = 420;  // pixels, at least 240 x 160
 };
 

@@ -96,7 +96,10 @@ std::string run_report(const std::string& title, const std::vector<MetricsEvent>
   const auto translations = translate(translator, sources, translator.config.decode);
   for (size_t i = 0; i < samples.size(); ++i) {
     const Translation& best = translations[i].front();
-    rows.push_back({samples[i].source, best.text, samples[i].target});
+    // The reference as the tokenizer would write it, so that only words differ.
+    const data::Tokenizer& tokenizer = *translator.text.target.tokenizer;
+    rows.push_back(
+        {samples[i].source, best.text, tokenizer.decode(tokenizer.encode(samples[i].target))});
     if (auto shown = alignment_picture(translator, samples[i].source, best)) {
       pictures.push_back(std::move(*shown));
     }
