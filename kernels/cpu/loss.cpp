@@ -21,14 +21,18 @@ void CpuBackend::cross_entropy(const Tensor& logits, const Tensor& targets, doub
         loss.data<T>()[n] = nll.data<T>()[n] = lse.data<T>()[n] = 0;
         return;
       }
-      const T largest = *std::max_element(row, row + classes);
-      const T norm = largest + std::log(vector_math::sum_exp_minus(row, largest, classes));
-      const T own = norm - row[target];
-      lse.data<T>()[n] = norm;
+      const T largest = largest_of(row, classes);
+      const T log_sum = std::log(vector_math::sum_exp_minus(row, largest, classes));
+      lse.data<T>()[n] = largest + log_sum;
+      // Differences before sums: a large logit would cost the loss its digits.
+      const T own = (largest - row[target]) + log_sum;
       nll.data<T>()[n] = own;
       T all = 0;
       if (eps != 0) {
-        all = norm - std::accumulate(row, row + classes, T{0}) / static_cast<T>(classes);
+        for (int64_t v = 0; v < classes; ++v) {
+          all += largest - row[v];
+        }
+        all = all / static_cast<T>(classes) + log_sum;
       }
       loss.data<T>()[n] = (1 - eps) * own + eps * all;
     });

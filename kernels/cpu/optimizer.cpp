@@ -37,6 +37,9 @@ void CpuBackend::adam_step(const AdamStep& step, const Tensor& p, const Tensor& 
     const auto root = static_cast<T>(1 / std::sqrt(correction_2));
     const auto b1 = static_cast<T>(step.beta1);
     const auto b2 = static_cast<T>(step.beta2);
+    // Taken before rounding: 1 - 0.999 in f32 is off by 5e-5 of itself.
+    const auto rest_1 = static_cast<T>(1 - step.beta1);
+    const auto rest_2 = static_cast<T>(1 - step.beta2);
     const auto eps = static_cast<T>(step.epsilon);
     const auto added = static_cast<T>(step.decoupled ? 0 : step.weight_decay);
     const auto kept =
@@ -44,8 +47,8 @@ void CpuBackend::adam_step(const AdamStep& step, const Tensor& p, const Tensor& 
     parallel_for(p.numel(), elementwise_grain, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const T gradient = grad[i] + added * param[i];
-        first[i] = b1 * first[i] + (1 - b1) * gradient;
-        second[i] = b2 * second[i] + (1 - b2) * gradient * gradient;
+        first[i] = b1 * first[i] + rest_1 * gradient;
+        second[i] = b2 * second[i] + rest_2 * gradient * gradient;
         param[i] = kept * param[i] - rate * first[i] / (std::sqrt(second[i]) * root + eps);
       }
     });
@@ -61,14 +64,15 @@ void CpuBackend::adadelta_step(const AdadeltaStep& step, const Tensor& p, const 
     const T* grad = g.data<T>();
     const auto rate = static_cast<T>(step.learning_rate);
     const auto rho = static_cast<T>(step.rho);
+    const auto rest = static_cast<T>(1 - step.rho);
     const auto eps = static_cast<T>(step.epsilon);
     const auto decay = static_cast<T>(step.weight_decay);
     parallel_for(p.numel(), elementwise_grain, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const T gradient = grad[i] + decay * param[i];
-        squares[i] = rho * squares[i] + (1 - rho) * gradient * gradient;
+        squares[i] = rho * squares[i] + rest * gradient * gradient;
         const T delta = std::sqrt((steps[i] + eps) / (squares[i] + eps)) * gradient;
-        steps[i] = rho * steps[i] + (1 - rho) * delta * delta;
+        steps[i] = rho * steps[i] + rest * delta * delta;
         param[i] -= rate * delta;
       }
     });

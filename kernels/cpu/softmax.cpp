@@ -57,15 +57,16 @@ void softmax_rows(const Tensor& x, const Tensor& mask, const Tensor& y, bool log
   for_each_row(x.numel() / width, width, [&](int64_t row) {
     T* py = y.data<T>() + row * width;
     const T* px = masked_row(mask_rows, row, x.data<T>() + row * width, py, width);
-    const T largest = *std::max_element(px, px + width);
+    const T largest = largest_of(px, width);
     if (largest == nothing) {
       std::fill_n(py, width, logarithm ? nothing : T{0});
       return;
     }
     if (logarithm) {
-      const T lse = largest + std::log(vector_math::sum_exp_minus(px, largest, width));
+      // In two steps: the difference keeps the digits that a large logit would cost the sum.
+      const T log_sum = std::log(vector_math::sum_exp_minus(px, largest, width));
       for (int64_t i = 0; i < width; ++i) {
-        py[i] = px[i] - lse;
+        py[i] = (px[i] - largest) - log_sum;
       }
       return;
     }
