@@ -3,6 +3,8 @@
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
+#include <unordered_map>
+
 #include "core/error.h"
 #include "core/logging.h"
 #include "data/utf8.h"
@@ -59,11 +61,16 @@ class SubwordTokenizer final : public Tokenizer {
 
 std::string train_subword_model(const std::vector<std::string>& texts, int64_t pieces) {
   // hard_vocab_limit off: a small text gives fewer pieces instead of an error. One thread, so that
-  // the same text gives the same model.
-  const std::string arguments = fmt::format(
-      "--vocab_size={} --model_type=unigram --character_coverage=1.0 --hard_vocab_limit=false "
-      "--num_threads=1 --bos_id=-1 --eos_id=-1 --minloglevel=2",
-      pieces);
+  // the same text gives the same model. (As a map: given a string, the library logs it.)
+  const std::unordered_map<std::string, std::string> arguments = {
+      {"vocab_size", std::to_string(pieces)},
+      {"model_type", "unigram"},
+      {"character_coverage", "1.0"},
+      {"hard_vocab_limit", "false"},
+      {"num_threads", "1"},
+      {"bos_id", "-1"},
+      {"eos_id", "-1"},
+      {"minloglevel", "2"}};
   std::string model;
   Sentences sentences(texts);
   const auto status = sentencepiece::SentencePieceTrainer::Train(arguments, &sentences, &model);
