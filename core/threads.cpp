@@ -47,21 +47,21 @@ int64_t part_begin(int64_t count, int64_t parts, int64_t index) {
   return count / parts * index + std::min(count % parts, index);
 }
 
-// Persistent workers. A job is announced by its number and its parts in one word, so that a worker
-// which sat one job out and comes late cannot take a share of the next one twice. Workers look for
-// a job for some microseconds, since the next one of a training step follows soon, and then sleep.
+// Persistent workers. Whoever is free claims the next part of the present job, the caller included:
+// on a busy machine nobody waits for a thread that has no core. What a part is depends on the job
+// alone, so who runs it does not matter. Workers look for a job for some microseconds, since the
+// next one of a training step follows soon, and then sleep.
 class Pool {
  public:
   explicit Pool(int threads) {
     for (int i = 1; i < threads; ++i) {
-      workers_.emplace_back([this, i] { work(i); });
+      workers_.emplace_back([this] { work(); });
     }
   }
   ~Pool() {
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
-      announce(0);
     }
     wake_.notify_all();
     for (std::thread& worker : workers_) {
@@ -80,15 +80,16 @@ class Pool {
     context_ = context;
     function_ = function;
     failure_ = nullptr;
-    remaining_.store(static_cast<int>(parts) - 1, std::memory_order_relaxed);
+    remaining_.store(parts, std::memory_order_relaxed);
     {
       const std::lock_guard lock(mutex_);
-      announce(parts);
+      unclaimed_.store(parts, std::memory_order_release);
     }
     if (sleeping_.load() > 0) {
       wake_.notify_all();
     }
-    run_part(0);
+    while (claim_and_run()) {
+    }
     for (int spins = 0; remaining_.load(std::memory_order_acquire) > 0; ++spins) {
       spins < most_spins ? wait_a_moment(spins) : std::this_thread::yield();
     }
@@ -98,11 +99,21 @@ class Pool {
   }
 
  private:
-  static constexpr int most_spins = 20000;
+  static constexpr int most_spins = 2000;
 
-  void announce(int64_t parts) {
-    const uint64_t job = (announced_.load(std::memory_order_relaxed) >> 32) + 1;
-    announced_.store(job << 32 | static_cast<uint64_t>(parts), std::memory_order_release);
+  // Takes the last part that nobody has taken yet. A job is not over, and its description does not
+  // change, before every claimed part has run.
+  bool claim_and_run() {
+    int64_t left = unclaimed_.load(std::memory_order_acquire);
+    while (left > 0) {
+      if (unclaimed_.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel,
+                                           std::memory_order_acquire)) {
+        run_part(left - 1);
+        remaining_.fetch_sub(1, std::memory_order_release);
+        return true;
+      }
+    }
+    return false;
   }
 
   void run_part(int64_t index) {
@@ -118,44 +129,28 @@ class Pool {
     inside_part = false;
   }
 
-  void work(int index) {
-    uint64_t seen = 0;
-    while (true) {
-      seen = wait_for_job(seen);
-      if (stop_) {
-        return;
+  void work() {
+    while (!stop_) {
+      for (int spins = 0; spins < most_spins; ++spins) {
+        if (claim_and_run()) {
+          spins = 0;
+        }
+        wait_a_moment(spins);
       }
-      // Workers past the number of parts have nothing to do and are not waited for: they must not
-      // read the job, which may be over.
-      if (index < static_cast<int64_t>(seen & 0xFFFFFFFF)) {
-        run_part(index);
-        remaining_.fetch_sub(1, std::memory_order_release);
-      }
+      std::unique_lock lock(mutex_);
+      sleeping_.fetch_add(1);
+      wake_.wait(lock, [&] { return stop_ || unclaimed_.load(std::memory_order_relaxed) > 0; });
+      sleeping_.fetch_sub(1);
     }
-  }
-
-  uint64_t wait_for_job(uint64_t seen) {
-    for (int spins = 0; spins < most_spins; ++spins) {
-      const uint64_t now = announced_.load(std::memory_order_acquire);
-      if (now != seen) {
-        return now;
-      }
-      wait_a_moment(spins);
-    }
-    std::unique_lock lock(mutex_);
-    sleeping_.fetch_add(1);
-    wake_.wait(lock, [&] { return announced_.load(std::memory_order_relaxed) != seen; });
-    sleeping_.fetch_sub(1);
-    return announced_.load(std::memory_order_acquire);
   }
 
   std::vector<std::thread> workers_;
   std::mutex job_mutex_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::atomic<uint64_t> announced_{0};
+  std::atomic<int64_t> unclaimed_{0};
+  std::atomic<int64_t> remaining_{0};
   std::atomic<int> sleeping_{0};
-  std::atomic<int> remaining_{0};
   std::atomic<bool> stop_{false};
   // The job:
   int64_t count_ = 0;

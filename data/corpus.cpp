@@ -9,12 +9,18 @@
 #include "core/error.h"
 #include "core/logging.h"
 #include "data/generators.h"
+#include "data/utf8.h"
 
 namespace heed::data {
 namespace {
 
 bool blank(const std::string& text) {
-  return text.find_first_not_of(" \t\r\v\f") == std::string::npos;
+  const size_t first = text.find_first_not_of(" \t\r\v\f");
+  if (first == std::string::npos || static_cast<unsigned char>(text[first]) < 0x80) {
+    return first == std::string::npos;
+  }
+  const std::vector<std::string> rest = code_points(std::string_view(text).substr(first));
+  return std::all_of(rest.begin(), rest.end(), [](const std::string& c) { return is_space(c); });
 }
 
 PairCorpus from_tsv(const std::string& path, const CorpusOptions& options) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "scratch.h"
+#include "tests/data/scratch.h"
 
 namespace heed::data {
 namespace {
@@ -161,7 +161,9 @@ TEST_F(TextFiles, OtherFormatsAreSaidPlainlyWithTheRemedy) {
 TEST_F(TextFiles, AnOrdinaryTextIsNotMistakenForAnotherFormat) {
   for (const std::string_view text : {"<s>\tPK\n"sv, "a < b\n"sv, "a\0\n"sv, "\0a b c d\n"sv,
                                       "a\rb\n"sv, "a\r"sv, "html\n"sv, "<p>html</p>\n"sv}) {
+    CaptureStderr();
     EXPECT_EQ(reading("plain.txt", text), "no error") << text;
+    GetCapturedStderr();
   }
 }
 
