@@ -8,7 +8,13 @@ foreach(room IN LISTS rooms)
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}
-          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heed FILES_MATCHING PATTERN "*.h")
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heed FILES_MATCHING PATTERN "*.h"
+          # What is private to a room:
+          PATTERN "cases.h" EXCLUDE
+          PATTERN "commands" EXCLUDE
+          PATTERN "cpu" EXCLUDE
+          PATTERN "node.h" EXCLUDE
+          PATTERN "support.h" EXCLUDE)
 endforeach()
 install(TARGETS heed RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT heedTargets NAMESPACE heed:: DESTINATION ${package_dir})

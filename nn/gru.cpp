@@ -97,7 +97,12 @@ GruOutput Gru::forward(const Tensor& x, const Tensor& mask) const {
     step_masks = unstack(mask, 1);
   }
   GruOutput output;
-  Tensor layer_input = x;
+  const auto clear_padding = [&](const Tensor& sequence) {
+    return mask.defined()
+               ? where(unsqueeze(mask, -1), sequence, Tensor::zeros({}, x.dtype(), x.device()))
+               : sequence;
+  };
+  Tensor layer_input = clear_padding(x);
   size_t next = 0;
   for (int64_t layer = 0; layer < options_.layers; ++layer) {
     std::vector<Tensor> directions;
@@ -107,12 +112,11 @@ GruOutput Gru::forward(const Tensor& x, const Tensor& mask) const {
       output.last.push_back(backward ? states.front() : states.back());
       directions.push_back(stack(states, 1));
     }
-    Tensor states = directions.size() == 1 ? directions.front() : concat(directions, 2);
-    if (mask.defined()) {
-      states = where(unsqueeze(mask, -1), states, Tensor::zeros({}, x.dtype(), x.device()));
+    output.states =
+        clear_padding(directions.size() == 1 ? directions.front() : concat(directions, 2));
+    if (layer + 1 < options_.layers) {
+      layer_input = dropout_.forward(output.states);
     }
-    output.states = states;
-    layer_input = dropout_.forward(states);
   }
   return output;
 }

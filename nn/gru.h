@@ -39,8 +39,8 @@ struct GruOutput {
 };
 
 // Gated recurrent units over sequences (Cho et al. 2014), PyTorch's names (weight_ih_l0,
-// weight_hh_l0_reverse, ...) and formula. Padding never enters a state: a row stops at its length,
-// and backwards it starts there.
+// weight_hh_l0_reverse, ...) and formula. Padding, NaN included, never enters a state: a row stops
+// at its length, and backwards it starts there.
 class HEED_EXPORT Gru : public Module {
  public:
   Gru(int64_t in, int64_t hidden, const GruOptions& options, Generator& generator);

@@ -31,6 +31,8 @@ Tensor Linear::forward(const Tensor& x) const { return linear(x, weight, bias); 
 
 Embedding::Embedding(int64_t vocabulary, int64_t width, Generator& generator, int64_t padding)
     : weight(register_parameter("weight", Tensor::empty({vocabulary, width}))), padding_(padding) {
+  HEED_CHECK(padding < vocabulary, "embedding",
+             "padding id {} is out of range: the vocabulary has {} ids", padding, vocabulary);
   init_normal(weight, 1.0, generator);
   if (padding >= 0) {
     float* row = weight.data<float>() + padding * width;

@@ -1,6 +1,5 @@
 #include "nn/module.h"
 
-#include <algorithm>
 #include <set>
 
 #include "autograd/functions/views.h"
@@ -80,32 +79,34 @@ void Module::load_parameters(const std::vector<NamedTensor>& tensors, const std:
     given.erase(alias);  // the shared tensor is taken from its first name
   }
   std::string wrong;
+  std::vector<Tensor> values;
   for (const auto& [name, parameter] : parameters) {
     const auto found = given.find(name);
     if (found == given.end()) {
       wrong += fmt::format("\n  missing     {} {}", name, parameter.shape().to_string());
-    } else if (found->second.shape() != parameter.shape()) {
+      continue;
+    }
+    const Tensor& value = values.emplace_back(found->second);
+    if (value.shape() != parameter.shape()) {
       wrong += fmt::format("\n  mis-shaped  {} is {}, {} is expected", name,
-                           found->second.shape().to_string(), parameter.shape().to_string());
+                           value.shape().to_string(), parameter.shape().to_string());
+    } else if (!is_floating(value.dtype())) {
+      wrong += fmt::format("\n  mis-typed   {} is {}, {} is expected", name,
+                           dtype_name(value.dtype()), dtype_name(parameter.dtype()));
     }
-    if (found != given.end()) {
-      given.erase(found);
-    }
+    given.erase(found);
   }
   for (const auto& [name, tensor] : given) {
     wrong += fmt::format("\n  unexpected  {} {}", name, tensor.shape().to_string());
   }
   HEED_CHECK_INPUT(wrong.empty(), "weights", "{} does not fit this model:{}", origin, wrong);
   const NoGradScope no_grad;
-  for (const auto& [name, parameter] : parameters) {
-    const auto source = std::find_if(
-        tensors.begin(), tensors.end(),
-        [&, &wanted = name](const NamedTensor& entry) { return entry.name == wanted; });
-    Tensor value = to_dtype(source->tensor, parameter.dtype());
-    if (value.shares_storage(source->tensor)) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Tensor value = to_dtype(values[i], parameters[i].tensor.dtype());
+    if (value.shares_storage(values[i])) {
       value = value.clone();
     }
-    parameter.set_data(value);
+    parameters[i].tensor.set_data(value);
   }
 }
 

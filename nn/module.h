@@ -29,8 +29,9 @@ class HEED_EXPORT Module {
   std::map<std::string, std::string> aliases() const;
   int64_t parameter_count() const;
 
-  // Takes the values of all parameters from `tensors`, by name. All missing, all unexpected and
-  // all mis-shaped names are reported in one InputError; nothing is changed then. `origin` is what
+  // Takes the values of all parameters from `tensors`, by name (the last of equal names). All
+  // missing, unexpected, mis-shaped and mis-typed ones (neither f32 nor f64) are reported in one
+  // InputError; nothing is changed then. `origin` is what
   // the message calls the source (a path).
   void load_parameters(const std::vector<NamedTensor>& tensors, const std::string& origin);
   void clear_gradients() const;

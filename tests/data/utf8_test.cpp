@@ -53,7 +53,7 @@ TEST(Utf8, InvalidPartsAreReplacedAndCounted) {
   };
   for (const Case& c : {
            Case{"été 龍", "été 龍", 0}, Case{"caf\xE9 noir", "caf\uFFFD noir", 1},
-           Case{"\xE9t\xE9", "\uFFFDt\uFFFD", 2},
+           Case{"\xE9t\xE9", "\uFFFDt\uFFFD", 2}, Case{"\x80z\x80", "\uFFFDz\uFFFD", 2},
            Case{"a\xF0\x9F\x98", "a\uFFFD", 1},          // cut short: one part
            Case{"\xE9\xE9", "\uFFFD\uFFFD", 2},          // two leads: two parts
            Case{"\xE2\x82\xC3\xA9", "\uFFFD\u00E9", 1},  // what follows is kept

@@ -1,0 +1,340 @@
+#include "nn/decoding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograd/functions.h"
+#include "nn/models/rnn_translator.h"
+#include "tests/nn/support.h"
+
+namespace heed::nn::test {
+namespace {
+
+constexpr int32_t start_id = 2;
+constexpr int32_t end_id = 3;
+constexpr int32_t vocabulary = 8;  // 4 .. 7 are words
+
+using Sentence = std::vector<int32_t>;
+
+// Ids past a sentence's end are `filler`.
+PaddedIds pad(const std::vector<Sentence>& sentences, size_t width = 0, int32_t filler = 0) {
+  PaddedIds padded;
+  for (const Sentence& sentence : sentences) {
+    width = std::max(width, sentence.size());
+    padded.lengths.push_back(std::ssize(sentence));
+  }
+  std::vector<int32_t> ids;
+  for (const Sentence& sentence : sentences) {
+    ids.insert(ids.end(), sentence.begin(), sentence.end());
+    ids.insert(ids.end(), width - sentence.size(), filler);
+  }
+  padded.ids = Tensor::from_vector(ids, {std::ssize(sentences), static_cast<int64_t>(width)});
+  return padded;
+}
+
+const std::vector<Sentence> sentences = {{4, 6, 5, 3}, {7, 3}, {5, 5, 6, 7, 4, 3}, {6, 4, 3}};
+
+// A model whose next words depend on everything before.
+std::unique_ptr<RnnTranslator> make_model(uint64_t seed, bool attention = true,
+                                          double end_bias = 0) {
+  RnnTranslatorOptions options;
+  options.source_vocabulary = vocabulary;
+  options.target_vocabulary = vocabulary;
+  options.width = 5;
+  options.embedding_width = 4;
+  options.attention_width = 3;
+  options.attention = attention;
+  Generator generator(1);
+  auto model = std::make_unique<RnnTranslator>(options, generator);
+  model->convert(DType::f64);
+  randomize(*model, 1.5, seed);
+  for (const NamedTensor& entry : model->named_parameters()) {
+    if (entry.name == "output.bias") {
+      entry.tensor.data<double>()[end_id] += end_bias;
+    }
+  }
+  return model;
+}
+
+// Log-probability of the tokens (and of the end after them), and the attention of each step.
+struct Forced {
+  double log_probability = 0;
+  std::vector<Values> attention;
+};
+
+Forced force(const RnnTranslator& model, const Sentence& source, const Sentence& tokens,
+             bool ended) {
+  const NoGradScope no_grad;
+  Sentence input = {start_id};
+  input.insert(input.end(), tokens.begin(), tokens.end());
+  Sentence targets = tokens;
+  if (ended) {
+    targets.push_back(end_id);
+  } else {
+    input.pop_back();
+  }
+  const auto output =
+      model.forward(pad({source}), Tensor::from_vector(input, {1, std::ssize(input)}), true);
+  const auto log_p = rows_of(log_softmax(output.logits));
+  Forced result;
+  for (size_t t = 0; t < targets.size(); ++t) {
+    result.log_probability += log_p[t][static_cast<size_t>(targets[t])];
+  }
+  if (output.attention.defined()) {
+    result.attention = rows_of(output.attention);
+  }
+  return result;
+}
+
+Hypothesis greedy_by_hand(const RnnTranslator& model, const Sentence& source) {
+  const NoGradScope no_grad;
+  Hypothesis result;
+  result.ended = false;
+  const auto state = model.start(pad({source}));
+  int32_t token = start_id;
+  for (size_t length = 0; length < 2 * source.size() + 10; ++length) {
+    const auto step = model.step(*state, Tensor::from_vector<int32_t>({token}, {1}));
+    const Values log_p = log_softmax(step.logits).to_doubles();
+    token =
+        static_cast<int32_t>(std::max_element(log_p.begin() + end_id, log_p.end()) - log_p.begin());
+    result.log_probability += log_p[static_cast<size_t>(token)];
+    if (token == end_id) {
+      result.ended = true;
+      break;
+    }
+    result.tokens.push_back(token);
+  }
+  return result;
+}
+
+DecodingOptions beam(int64_t size, int64_t n_best = 1) {
+  DecodingOptions options;
+  options.beam_size = size;
+  options.n_best = n_best;
+  return options;
+}
+
+void expect_same(const std::vector<Hypothesis>& found, const std::vector<Hypothesis>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(found[i].tokens, expected[i].tokens);
+    EXPECT_EQ(found[i].ended, expected[i].ended);
+    EXPECT_NEAR(found[i].log_probability, expected[i].log_probability, 1e-9);
+    EXPECT_NEAR(found[i].score, expected[i].score, 1e-9);
+    EXPECT_EQ(found[i].attention.size(), expected[i].attention.size());
+  }
+}
+
+TEST(Decode, ABeamOfOneIsGreedy) {
+  int ended = 0;
+  int cut = 0;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const auto model = make_model(seed, seed % 2 == 0);
+    const auto found = decode(*model, pad(sentences), beam(1));
+    ASSERT_EQ(found.size(), sentences.size());
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      const Hypothesis expected = greedy_by_hand(*model, sentences[i]);
+      ASSERT_EQ(found[i].size(), 1);
+      EXPECT_EQ(found[i][0].tokens, expected.tokens);
+      EXPECT_EQ(found[i][0].ended, expected.ended);
+      EXPECT_NEAR(found[i][0].log_probability, expected.log_probability, 1e-9);
+      ++(expected.ended ? ended : cut);
+    }
+  }
+  EXPECT_GT(ended, 2);
+  EXPECT_GT(cut, 2);
+}
+
+TEST(Decode, ASentenceDoesNotSeeItsNeighbours) {
+  for (const bool attention : {true, false}) {
+    const auto model = make_model(3, attention, 1);
+    for (const auto& options : {beam(1), beam(4, 3)}) {
+      const auto together = decode(*model, pad(sentences), options);
+      const auto padded = decode(*model, pad(sentences, 9, 6), options);
+      std::vector<Sentence> reversed(sentences.rbegin(), sentences.rend());
+      const auto backwards = decode(*model, pad(reversed), options);
+      for (size_t i = 0; i < sentences.size(); ++i) {
+        expect_same(decode(*model, pad({sentences[i]}), options)[0], together[i]);
+        expect_same(padded[i], together[i]);
+        expect_same(backwards[sentences.size() - 1 - i], together[i]);
+      }
+    }
+  }
+}
+
+// Every sequence of at most `max_length` tokens (the end counted), best first.
+std::vector<Hypothesis> enumerate(const RnnTranslator& model, const Sentence& source,
+                                  size_t max_length, double alpha) {
+  std::vector<Hypothesis> all;
+  std::vector<Sentence> growing = {{}};
+  for (size_t length = 0; length <= max_length; ++length) {
+    std::vector<Sentence> longer;
+    for (const Sentence& tokens : growing) {
+      Hypothesis hypothesis;
+      hypothesis.tokens = tokens;
+      hypothesis.ended = length < max_length;
+      const Forced forced = force(model, source, tokens, hypothesis.ended);
+      hypothesis.log_probability = forced.log_probability;
+      const double counted = static_cast<double>(std::min(length + 1, max_length));
+      hypothesis.score = hypothesis.log_probability / std::pow((5 + counted) / 6, alpha);
+      hypothesis.attention.resize(std::min(length + 1, max_length));
+      all.push_back(hypothesis);
+      for (int32_t word = end_id + 1; word < vocabulary; ++word) {
+        longer.push_back(tokens);
+        longer.back().push_back(word);
+      }
+    }
+    growing = std::move(longer);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+  return all;
+}
+
+TEST(Decode, AWideBeamFindsTheBestOfAllSequences) {
+  const Sentence source = {4, 7, 3};
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    const auto model = make_model(seed, true, 1);
+    for (const double alpha : {0.0, 0.6, 1.5, -0.6}) {
+      auto expected = enumerate(*model, source, 3, alpha);
+      for (const int64_t n_best : {1, 2, 20}) {
+        DecodingOptions options = beam(200, n_best);
+        options.max_length = 3;
+        options.length_penalty = alpha;
+        const std::vector<Hypothesis> best(expected.begin(), expected.begin() + n_best);
+        expect_same(decode(*model, pad({source}), options)[0], best);
+      }
+    }
+  }
+}
+
+TEST(Decode, TheNBestAreDistinctAndSorted) {
+  const auto model = make_model(5, true, 1);
+  for (const auto& row : decode(*model, pad(sentences), beam(6, 6))) {
+    ASSERT_EQ(row.size(), 6);
+    std::set<std::pair<Sentence, bool>> seen;
+    for (size_t i = 0; i < row.size(); ++i) {
+      EXPECT_TRUE(seen.insert({row[i].tokens, row[i].ended}).second);
+      EXPECT_TRUE(i == 0 || row[i - 1].score >= row[i].score);
+      const int64_t length = std::ssize(row[i].tokens) + (row[i].ended ? 1 : 0);
+      EXPECT_NEAR(row[i].score, row[i].log_probability / length_penalty(length, 0.6), 1e-12);
+    }
+  }
+}
+
+TEST(Decode, LogProbabilitiesAndAttentionAreThoseOfForcedDecoding) {
+  for (const bool attention : {true, false}) {
+    const auto model = make_model(5, attention, 1);
+    const auto found = decode(*model, pad(sentences), beam(4, 4));
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      for (const Hypothesis& hypothesis : found[i]) {
+        const Forced forced = force(*model, sentences[i], hypothesis.tokens, hypothesis.ended);
+        EXPECT_NEAR(hypothesis.log_probability, forced.log_probability, 1e-9);
+        ASSERT_EQ(hypothesis.attention.size(), forced.attention.size());
+        for (size_t t = 0; t < forced.attention.size(); ++t) {
+          const Values row(hypothesis.attention[t].begin(), hypothesis.attention[t].end());
+          expect_close(row, forced.attention[t], 1e-6);
+        }
+      }
+    }
+  }
+}
+
+TEST(Decode, HasOneRowOfAttentionForEachTokenAndTheEnd) {
+  const auto model = make_model(5, true, 1);
+  const auto found = decode(*model, pad(sentences, 9), beam(4, 4));
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    for (const Hypothesis& hypothesis : found[i]) {
+      EXPECT_EQ(hypothesis.attention.size(), hypothesis.tokens.size() + (hypothesis.ended ? 1 : 0));
+      for (const auto& row : hypothesis.attention) {
+        EXPECT_EQ(row.size(), sentences[i].size());
+        double total = 0;
+        for (const float weight : row) {
+          total += static_cast<double>(weight);
+        }
+        EXPECT_NEAR(total, 1, 1e-5);
+      }
+    }
+  }
+}
+
+TEST(Decode, KeepsTheLengthsItIsGiven) {
+  const auto eager = make_model(4, true, 20);  // ends at once unless kept from it
+  for (const int64_t size : {1, 3}) {
+    DecodingOptions options = beam(size, size);
+    options.min_length = 3;
+    options.max_length = 5;
+    for (const auto& row : decode(*eager, pad(sentences), options)) {
+      ASSERT_EQ(std::ssize(row), size);
+      EXPECT_EQ(row[0].tokens.size(), 3);
+      for (const Hypothesis& hypothesis : row) {
+        EXPECT_GE(hypothesis.tokens.size(), 3);
+        EXPECT_LE(hypothesis.tokens.size() + (hypothesis.ended ? 1 : 0), 5);
+      }
+    }
+  }
+  const auto endless = make_model(4, true, -50);
+  for (const auto& row : decode(*endless, pad(sentences), beam(2))) {
+    EXPECT_FALSE(row[0].ended);
+  }
+  const auto by_default = decode(*endless, pad(sentences), beam(2));
+  DecodingOptions options = beam(2);
+  options.max_length = 4;
+  const auto cut = decode(*endless, pad(sentences), options);
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    EXPECT_EQ(by_default[i][0].tokens.size(), 2 * sentences[i].size() + 10);
+    EXPECT_EQ(cut[i][0].tokens.size(), 4);
+    EXPECT_FALSE(cut[i][0].ended);
+  }
+}
+
+TEST(Decode, NeverProducesWhatIsForbidden) {
+  const auto model = make_model(6);
+  DecodingOptions options = beam(3, 3);
+  options.never = {0, 1, 2, 5, 7};
+  for (const auto& row : decode(*model, pad(sentences), options)) {
+    for (const Hypothesis& hypothesis : row) {
+      for (const int32_t token : hypothesis.tokens) {
+        EXPECT_TRUE(token == 4 || token == 6) << token;
+      }
+    }
+  }
+}
+
+TEST(Decode, LeavesTheModelInTrainingAndRecording) {
+  const auto model = make_model(1);
+  decode(*model, pad(sentences), beam(2));
+  EXPECT_TRUE(model->training());
+  EXPECT_TRUE(recording());
+}
+
+TEST(Decode, OfNoSentencesIsNothing) {
+  const auto model = make_model(1);
+  EXPECT_TRUE(decode(*model, {Tensor::zeros({0, 3}, DType::i32), {}}, beam(2)).empty());
+}
+
+TEST(Decode, RefusesImpossibleBeams) {
+  const auto model = make_model(1);
+  const auto refusal = [&](const DecodingOptions& options) {
+    EXPECT_THROW(decode(*model, pad(sentences), options), InputError);
+    return error_of([&] { decode(*model, pad(sentences), options); });
+  };
+  EXPECT_EQ(refusal(beam(0)), "[decode] beam size 0 is not positive");
+  EXPECT_EQ(refusal(beam(2, 3)), "[decode] 3 best hypotheses cannot come from a beam of 2");
+  EXPECT_EQ(refusal(beam(2, 0)), "[decode] 0 best hypotheses cannot come from a beam of 2");
+}
+
+TEST(LengthPenalty, IsThatOfWu) {
+  EXPECT_DOUBLE_EQ(length_penalty(1, 0.6), 1);
+  EXPECT_DOUBLE_EQ(length_penalty(7, 1), 2);
+  EXPECT_DOUBLE_EQ(length_penalty(19, 0.5), 2);
+  EXPECT_DOUBLE_EQ(length_penalty(100, 0), 1);
+}
+
+}  // namespace
+}  // namespace heed::nn::test

@@ -1,0 +1,353 @@
+#include "nn/models/rnn_translator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "autograd/functions.h"
+#include "tests/nn/support.h"
+
+namespace heed::nn::test {
+namespace {
+
+RnnTranslatorOptions tiny() {
+  RnnTranslatorOptions options;
+  options.source_vocabulary = 7;
+  options.target_vocabulary = 6;
+  options.width = 4;
+  options.embedding_width = 3;
+  options.attention_width = 5;
+  return options;
+}
+
+struct ModelCase {
+  std::string name;
+  bool attention;
+  int64_t layers;
+  bool tied;
+  Readout readout;
+};
+
+const ModelCase model_cases[] = {
+    {"rnnsearch", true, 1, false, Readout::maxout},
+    {"rnnsearch_deep", true, 2, false, Readout::linear},
+    {"rnnsearch_tied", true, 1, true, Readout::maxout},
+    {"rnnsearch_deep_tied_linear", true, 2, true, Readout::linear},
+    {"rnnencdec", false, 1, false, Readout::maxout},
+    {"rnnencdec_deep_tied", false, 2, true, Readout::maxout},
+    {"rnnencdec_linear", false, 1, false, Readout::linear},
+};
+
+RnnTranslatorOptions options_of(const ModelCase& model_case) {
+  RnnTranslatorOptions options = tiny();
+  options.attention = model_case.attention;
+  options.layers = model_case.layers;
+  options.tie_embeddings = model_case.tied;
+  options.readout = model_case.readout;
+  return options;
+}
+
+class RnnTranslatorTest : public testing::TestWithParam<ModelCase> {
+ protected:
+  RnnTranslatorTest() { randomize(model_, 0.8); }
+
+  // The loss that training minimises, padding left out.
+  Tensor loss() const {
+    const Tensor logits = model_.forward(source_, target_input_, false).logits;
+    return cross_entropy(logits, targets_, {0.1, 0}).loss;
+  }
+
+  Generator generator_{1};
+  RnnTranslator model_{options_of(GetParam()), generator_};
+  PaddedIds source_ = {Tensor::from_vector<int32_t>({4, 5, 6, 3, 4, 0, 0, 0, 6, 3, 3, 0}, {3, 4}),
+                       {4, 1, 3}};
+  Tensor target_input_ = Tensor::from_vector<int32_t>({2, 4, 5, 2, 5, 0, 2, 0, 0}, {3, 3});
+  Tensor targets_ = Tensor::from_vector<int32_t>({4, 5, 3, 5, 3, 0, 3, 0, 0}, {3, 3});
+};
+
+INSTANTIATE_TEST_SUITE_P(All, RnnTranslatorTest, testing::ValuesIn(model_cases),
+                         [](const auto& given) { return given.param.name; });
+
+TEST_P(RnnTranslatorTest, ForwardEqualsItsSteps) {
+  const auto whole = model_.forward(source_, target_input_, true);
+  EXPECT_EQ(whole.logits.shape(), Shape({3, 3, 6}));
+  const auto state = model_.start(source_);
+  for (int64_t t = 0; t < 3; ++t) {
+    const Tensor tokens = contiguous(squeeze(slice(target_input_, 1, t, t + 1), 1));
+    const auto step = model_.step(*state, tokens);
+    expect_close(step.logits, squeeze(slice(whole.logits, 1, t, t + 1), 1), 1e-5);
+    ASSERT_EQ(step.attention.defined(), GetParam().attention);
+    if (GetParam().attention) {
+      expect_close(step.attention, squeeze(slice(whole.attention, 1, t, t + 1), 1), 1e-5);
+    }
+  }
+}
+
+TEST_P(RnnTranslatorTest, AttentionIsGivenWhenAskedForAndThere) {
+  EXPECT_FALSE(model_.forward(source_, target_input_, false).attention.defined());
+  const Tensor attention = model_.forward(source_, target_input_, true).attention;
+  ASSERT_EQ(attention.defined(), GetParam().attention);
+  if (!attention.defined()) {
+    return;
+  }
+  EXPECT_EQ(attention.shape(), Shape({3, 3, 4}));
+  const auto rows = rows_of(attention);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    double total = 0;
+    for (size_t s = 0; s < 4; ++s) {
+      total += rows[i][s];
+      if (static_cast<int64_t>(s) >= source_.lengths[i / 3]) {
+        EXPECT_EQ(rows[i][s], 0);
+      }
+    }
+    EXPECT_NEAR(total, 1, 1e-6);
+  }
+}
+
+TEST_P(RnnTranslatorTest, APaddedBatchGivesWhatEachSentenceGivesAlone) {
+  model_.convert(DType::f64);
+  const Tensor together = model_.forward(source_, target_input_, false).logits;
+  for (int64_t b = 0; b < 3; ++b) {
+    const int64_t length = source_.lengths[static_cast<size_t>(b)];
+    const Tensor ids = contiguous(slice(slice(source_.ids, 0, b, b + 1), 1, 0, length));
+    const Tensor input = contiguous(slice(target_input_, 0, b, b + 1));
+    expect_close(slice(together, 0, b, b + 1), model_.forward({ids, {length}}, input, false).logits,
+                 1e-12);
+  }
+}
+
+TEST_P(RnnTranslatorTest, WhatStandsAtSourcePaddingDoesNotMatter) {
+  const PaddedIds other = {
+      Tensor::from_vector<int32_t>({4, 5, 6, 3, 4, 6, 1, 2, 6, 3, 3, 5}, {3, 4}), {4, 1, 3}};
+  const Tensor expected = model_.forward(source_, target_input_, false).logits;
+  EXPECT_EQ(model_.forward(other, target_input_, false).logits.to_doubles(), expected.to_doubles());
+}
+
+TEST_P(RnnTranslatorTest, SelectedRowsContinueAsTheyWere) {
+  model_.convert(DType::f64);
+  const auto state = model_.start(source_);
+  const auto picked = model_.start(source_);
+  const Tensor first = Tensor::from_vector<int32_t>({2, 2, 2}, {3});
+  model_.step(*state, first);
+  model_.step(*picked, first);
+  const std::vector<int32_t> rows = {2, 0, 0, 1};
+  picked->select(rows);
+  const auto all = model_.step(*state, Tensor::from_vector<int32_t>({4, 5, 3}, {3}));
+  const auto found = model_.step(*picked, Tensor::from_vector<int32_t>({3, 4, 4, 5}, {4}));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto row = static_cast<size_t>(rows[i]);
+    expect_close(rows_of(found.logits)[i], rows_of(all.logits)[row], 1e-12);
+    if (GetParam().attention) {
+      expect_close(rows_of(found.attention)[i], rows_of(all.attention)[row], 1e-12);
+    }
+  }
+}
+
+TEST_P(RnnTranslatorTest, PassesGradcheckAsAWhole) {
+  model_.convert(DType::f64);
+  const GradcheckResult result =
+      gradcheck_module(model_, [&](const std::vector<Tensor>&) { return loss(); }, {});
+  // Padding rows of the embeddings have numeric derivative 0 too: nothing reads them.
+  EXPECT_THAT(result, PassesGradcheck());
+  EXPECT_GT(result.checked, 300);
+}
+
+TEST_P(RnnTranslatorTest, FusedEqualsComposed) {
+  const auto run = [&] {
+    model_.clear_gradients();
+    const Tensor value = loss();
+    backward(value);
+    auto found = gradients_of(model_);
+    found["loss"] = value.to_doubles();
+    return found;
+  };
+  for (const auto& [dtype, tolerance] : {std::pair{DType::f32, 2e-5}, {DType::f64, 1e-12}}) {
+    model_.convert(dtype);
+    const auto fused = run();
+    const ComposedScope composed;
+    expect_close(fused, run(), tolerance);
+  }
+}
+
+TEST_P(RnnTranslatorTest, TiedEmbeddingsAreOneParameter) {
+  std::map<std::string, std::string> expected;
+  if (GetParam().tied) {
+    expected["output.weight"] = "target_embedding.weight";
+  }
+  EXPECT_EQ(model_.aliases(), expected);
+}
+
+TEST(RnnTranslator, NamesItsParameters) {
+  Generator generator(1);
+  RnnTranslatorOptions options = tiny();
+  options.layers = 2;
+  const auto shapes = [](const Module& model) {
+    std::vector<std::string> found;
+    for (const NamedTensor& entry : model.named_parameters()) {
+      if (!entry.name.starts_with("encoder.")) {
+        found.push_back(entry.name + " " + entry.tensor.shape().to_string());
+      }
+    }
+    return found;
+  };
+  const std::vector<std::string> search = {"recurrent.weight (12, 4)",
+                                           "recurrent.bias (12)",
+                                           "source_embedding.weight (7, 3)",
+                                           "bridge0.weight (4, 4)",
+                                           "bridge0.bias (4)",
+                                           "bridge1.weight (4, 4)",
+                                           "bridge1.bias (4)",
+                                           "target_embedding.weight (6, 3)",
+                                           "attention.score (5)",
+                                           "attention.query.weight (5, 4)",
+                                           "attention.key.weight (5, 8)",
+                                           "attention.key.bias (5)",
+                                           "word_gates.weight (12, 3)",
+                                           "word_gates.bias (12)",
+                                           "context_gates.weight (12, 8)",
+                                           "upper1.weight_ih (12, 4)",
+                                           "upper1.weight_hh (12, 4)",
+                                           "upper1.bias_ih (12)",
+                                           "upper1.bias_hh (12)",
+                                           "readout.weight (8, 15)",
+                                           "readout.bias (8)",
+                                           "output.weight (6, 4)",
+                                           "output.bias (6)"};
+  EXPECT_EQ(shapes(RnnTranslator(options, generator)), search);
+  options.attention = false;
+  options.layers = 1;
+  options.readout = Readout::linear;
+  const std::vector<std::string> fixed = {"recurrent.weight (12, 4)",
+                                          "recurrent.bias (12)",
+                                          "source_embedding.weight (7, 3)",
+                                          "bridge0.weight (4, 4)",
+                                          "bridge0.bias (4)",
+                                          "target_embedding.weight (6, 3)",
+                                          "summary.weight (4, 8)",
+                                          "summary.bias (4)",
+                                          "word_gates.weight (12, 3)",
+                                          "word_gates.bias (12)",
+                                          "context_gates.weight (12, 4)",
+                                          "readout.weight (4, 11)",
+                                          "readout.bias (4)",
+                                          "output.weight (6, 4)",
+                                          "output.bias (6)"};
+  EXPECT_EQ(shapes(RnnTranslator(options, generator)), fixed);
+}
+
+double deviation(const Values& values) {
+  double squares = 0;
+  for (const double value : values) {
+    squares += value * value;
+  }
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+// Each block of `columns` rows times its transpose is the identity.
+void expect_orthogonal_blocks(const Tensor& matrix, const std::string& name) {
+  const auto rows = rows_of(matrix);
+  const auto columns = static_cast<size_t>(matrix.dim(1));
+  double worst = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t j = i / columns * columns; j <= i; ++j) {
+      double product = i == j ? -1 : 0;
+      for (size_t k = 0; k < columns; ++k) {
+        product += rows[i][k] * rows[j][k];
+      }
+      worst = std::max(worst, std::abs(product));
+    }
+  }
+  EXPECT_LT(worst, 1e-6) << name;
+}
+
+bool is_recurrent(const std::string& name) {
+  return name == "recurrent.weight" || name.find("weight_hh") != std::string::npos;
+}
+
+RnnTranslatorOptions wide(RnnInitialization initialization) {
+  RnnTranslatorOptions options = tiny();
+  options.source_vocabulary = 200;
+  options.target_vocabulary = 150;
+  options.width = 40;
+  options.embedding_width = 50;
+  options.attention_width = 45;
+  options.layers = 2;
+  options.initialization = initialization;
+  return options;
+}
+
+// Every matrix has at least 1,600 numbers: a deviation is known to about 2%.
+TEST(RnnTranslator, StartsAsThePaperSays) {
+  Generator generator(1);
+  const RnnTranslator model(wide(RnnInitialization::paper), generator);
+  int recurrent = 0;
+  for (const auto& [name, parameter] : model.named_parameters()) {
+    const Values values = parameter.to_doubles();
+    if (parameter.rank() == 1) {
+      EXPECT_EQ(values, Values(values.size(), 0.0)) << name;
+    } else if (is_recurrent(name)) {
+      ++recurrent;
+      expect_orthogonal_blocks(parameter, name);
+    } else {
+      const double expected = name.starts_with("attention.") ? 0.001 : 0.01;
+      EXPECT_NEAR(deviation(values), expected, 0.08 * expected) << name;
+    }
+  }
+  EXPECT_EQ(recurrent, 6);
+}
+
+TEST(RnnTranslator, StartsByXavierWithOrthogonalRecurrence) {
+  Generator generator(1);
+  const RnnTranslator model(wide(RnnInitialization::xavier), generator);
+  for (const auto& [name, parameter] : model.named_parameters()) {
+    const Values values = parameter.to_doubles();
+    if (name == "attention.score") {
+      EXPECT_GT(deviation(values), 0.05);
+    } else if (parameter.rank() == 1) {
+      EXPECT_EQ(values, Values(values.size(), 0.0)) << name;
+    } else if (is_recurrent(name)) {
+      expect_orthogonal_blocks(parameter, name);
+    } else {
+      const double fans = static_cast<double>(parameter.dim(0) + parameter.dim(1));
+      EXPECT_NEAR(deviation(values), std::sqrt(2 / fans), 0.08 * std::sqrt(2 / fans)) << name;
+    }
+  }
+}
+
+TEST(RnnTranslator, StandardStartsWithinTheInverseRootOfTheWidth) {
+  Generator generator(1);
+  RnnTranslatorOptions options = wide(RnnInitialization::standard);
+  options.tie_embeddings = true;
+  const RnnTranslator model(options, generator);
+  for (const auto& [name, parameter] : model.named_parameters()) {
+    const Values values = parameter.to_doubles();
+    if (name == "target_embedding.weight") {
+      EXPECT_NEAR(deviation(values), 1 / std::sqrt(50.0), 0.01) << "logits of unit scale";
+    } else if (name == "source_embedding.weight") {
+      EXPECT_NEAR(deviation(values), 1, 0.05);
+    } else if (name.starts_with("recurrent.")) {
+      const auto [low, high] = std::minmax_element(values.begin(), values.end());
+      EXPECT_GE(*low, -1 / std::sqrt(40.0));
+      EXPECT_LE(*high, 1 / std::sqrt(40.0));
+      EXPECT_GT(deviation(values), 0.08);
+    }
+  }
+}
+
+TEST(RnnTranslator, DropoutActsInTrainingOnly) {
+  Generator generator(1);
+  RnnTranslatorOptions options = tiny();
+  options.dropout = 0.5;
+  RnnTranslator model(options, generator);
+  const PaddedIds source = {Tensor::from_vector<int32_t>({4, 5}, {1, 2}), {2}};
+  const Tensor input = Tensor::from_vector<int32_t>({2, 4}, {1, 2});
+  const auto logits = [&] { return model.forward(source, input, false).logits.to_doubles(); };
+  EXPECT_NE(logits(), logits());
+  const EvaluationScope evaluation(model);
+  EXPECT_EQ(logits(), logits());
+}
+
+}  // namespace
+}  // namespace heed::nn::test
