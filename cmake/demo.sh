@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains the toy translator, translates a few sentences with it and draws an alignment.
+# Trains the toy translator, scores it, translates a few sentences and shows an alignment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,18 +9,20 @@ run=runs/toy_translator
 $heed train examples/toy_translator.toml --run $run
 
 echo
-echo "A few sentences, translated by the trained run:"
-$heed translate $run --alignments $run/report/demo.html << 'SENTENCES'
+echo "Held-out sentences (heed evaluate $run):"
+$heed evaluate $run
+
+echo
+echo "Translations (heed translate $run):"
+$heed translate $run << 'SENTENCES'
 the small cat sleeps .
-the girl who sings sees a young king .
-when the dogs run , my sad cow does not sleep .
+i do not see the red house .
+the girl who sings finds a beautiful flower .
 SENTENCES
 
 echo
-echo "Which source words each target word attended to:"
-echo "i do not see the red house ." | $heed translate $run --show-alignments
+echo "What the decoder looked at (heed translate $run --show-alignments):"
+echo "these young girls do not often see the red house that julie draws ." |
+  $heed translate $run --show-alignments --alignments $run/report/alignment.html
 
-echo
-echo "The same for the others, to open in a browser: $run/report/demo.html"
-echo "How training went:                             $run/report/index.html"
-echo "Translate your own:                            $heed translate $run"
+echo "Curves, samples and alignments to look at in a browser: $run/report/index.html"

@@ -77,8 +77,7 @@ void refuse_what_is_no_text(std::string_view bytes, const std::string& name) {
   }
 }
 
-std::string take_line(std::string_view line, TextFile& file, InvalidUtf8 policy) {
-  const size_t number = file.lines.size() + 1;
+std::string take_line(std::string_view line, size_t number, TextFile& file, InvalidUtf8 policy) {
   HEED_CHECK_INPUT(line.size() <= longest_line, "data",
                    "{}:{}: the line has {} bytes, {} are the most; are its newlines missing?",
                    file.name, number, line.size(), longest_line);
@@ -116,10 +115,17 @@ TextFile parse_text(std::string_view bytes, const std::string& name, InvalidUtf8
   }
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
-    file.lines.push_back(take_line(bytes.substr(0, end), file, policy));
+    file.lines.push_back(take_line(bytes.substr(0, end), file.lines.size() + 1, file, policy));
     bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
   }
   return file;
+}
+
+std::string parse_line(std::string_view line, size_t number, const std::string& name,
+                       InvalidUtf8 policy) {
+  TextFile file;
+  file.name = name;
+  return take_line(line, number, file, policy);
 }
 
 TextFile read_text_file(const std::string& path, InvalidUtf8 policy) {

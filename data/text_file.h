@@ -31,4 +31,9 @@ HEED_EXPORT TextFile read_text_file(const std::string& path,
 HEED_EXPORT TextFile parse_text(std::string_view bytes, const std::string& name,
                                 InvalidUtf8 policy = InvalidUtf8::error);
 
+// A line that comes by itself, without its LF: line `number` of what is called `name`. What kind of
+// file it belongs to is not asked again.
+HEED_EXPORT std::string parse_line(std::string_view line, size_t number, const std::string& name,
+                                   InvalidUtf8 policy = InvalidUtf8::error);
+
 }  // namespace heed::data

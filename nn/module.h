@@ -31,8 +31,7 @@ class HEED_EXPORT Module {
 
   // Takes the values of all parameters from `tensors`, by name (the last of equal names). All
   // missing, unexpected, mis-shaped and mis-typed ones (neither f32 nor f64) are reported in one
-  // InputError; nothing is changed then. `origin` is what
-  // the message calls the source (a path).
+  // InputError; nothing is changed then. `origin` is what the message calls the source (a path).
   void load_parameters(const std::vector<NamedTensor>& tensors, const std::string& origin);
   void clear_gradients() const;
   // Turns every parameter into another dtype or onto another device.

@@ -67,6 +67,7 @@ RandomState random_from_json(const json& value) {
 
 std::string state_to_text(const TrainingState& state) {
   return json{{"step", state.step},
+              {"optimizer_steps", state.optimizer_steps},
               {"epoch", state.epoch},
               {"position", state.position},
               {"epoch_random", random_to_json(state.epoch_random)},
@@ -90,6 +91,7 @@ TrainingState state_from_text(const std::string& text) {
   const json value = json::parse(text);
   TrainingState state;
   value.at("step").get_to(state.step);
+  state.optimizer_steps = value.value("optimizer_steps", state.step);
   value.at("epoch").get_to(state.epoch);
   value.at("position").get_to(state.position);
   state.epoch_random = random_from_json(value.at("epoch_random"));

@@ -14,10 +14,11 @@ namespace heed::train {
 // Where a training stands: with the weights and the optimizer's state, all that an exact
 // continuation needs.
 struct TrainingState {
-  int64_t step = 0;          // updates done
-  int64_t epoch = 0;         // epochs finished
-  int64_t position = 0;      // batches of the present epoch that were used
-  RandomState epoch_random;  // the shuffling generator as the epoch began
+  int64_t step = 0;             // updates done, skipped ones counted
+  int64_t optimizer_steps = 0;  // updates applied
+  int64_t epoch = 0;            // epochs finished
+  int64_t position = 0;         // batches of the present epoch that were used
+  RandomState epoch_random;     // the shuffling generator as the epoch began
   RandomState dropout_random;
   Schedule::State schedule;
   double best = 0;         // by train.best_by

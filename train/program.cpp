@@ -89,6 +89,12 @@ std::string worded(const CLI::ParseError& failure, const CLI::App& program) {
   const CLI::App& command = chosen.empty() ? program : *chosen.front();
   const std::string name =
       chosen.empty() ? "heed" : fmt::format("heed {}", chosen.front()->get_name());
+  constexpr std::string_view unreadable = "Could not convert: ";
+  const std::string_view what = failure.what();
+  if (what.starts_with(unreadable)) {
+    return fmt::format("[heed] {}: a number is expected; see `{} --help`",
+                       what.substr(unreadable.size()), name);
+  }
   const std::vector<std::string> extras = command.remaining();
   if (dynamic_cast<const CLI::ExtrasError*>(&failure) == nullptr || extras.empty()) {
     return fmt::format("[heed] {}; see `{} --help`", failure.what(), name);

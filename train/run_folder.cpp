@@ -95,8 +95,8 @@ Checkpoint RunFolder::load_latest() const {
       if (i + 1 == steps.size()) {
         throw;
       }
-      log::warning("checkpoint", "{}; the one of step {} is used instead", error.what(),
-                   steps[i + 1]);
+      log::warning("run", "passed over: {}; the checkpoint of step {} is used instead",
+                   error.what(), steps[i + 1]);
     }
   }
   no_run(path_);

@@ -66,6 +66,7 @@ class Trainer::Impl {
     const bool resumed = folder.has_checkpoint();
     TensorFile saved_optimizer;
     if (resumed) {
+      log::set_file(folder.log_path());
       Checkpoint checkpoint = folder.load_latest();
       check_same_config(checkpoint.translator.config, config, folder.path());
       translator_ = std::move(checkpoint.translator);
@@ -86,11 +87,12 @@ class Trainer::Impl {
     schedule_.emplace(config.train, total_steps_);
     write_file("run", folder.config_path(), write_toml(config));
     if (resumed) {
-      optimizer_->load_state(saved_optimizer, state_.step);
+      optimizer_->load_state(saved_optimizer, state_.optimizer_steps);
       schedule_->set_state(state_.schedule);
       default_generator().set_state(state_.dropout_random);
       log::info("run", "{} goes on from step {}", folder.path(), state_.step);
     }
+    state_.finished = state_.step >= total_steps_ || out_of_patience();
     metrics_.emplace(folder.metrics_path(), state_.step);
     if (!resumed) {
       save(false);
@@ -249,7 +251,7 @@ class Trainer::Impl {
                                          std::isfinite(loss) ? "gradient" : "loss", culprit);
     HEED_CHECK(config().nonfinite == "skip", "train",
                "{}; the step was not applied. Lower train.learning_rate, or find the op with "
-               "--set run.check_finite=true",
+               "--check-finite",
                what);
     log::warning("train", "{}; skipped", what);
   }
@@ -314,10 +316,14 @@ class Trainer::Impl {
       state_.finished = true;
       save(true);
     }
-    if (validate_now && config().patience > 0 && state_.stale_validations >= config().patience) {
+    if (validate_now && out_of_patience()) {
       log::info("train", "no gain in {} validations: training ends early", config().patience);
       state_.finished = true;
     }
+  }
+
+  bool out_of_patience() const {
+    return config().patience > 0 && state_.stale_validations >= config().patience;
   }
 
   // Returns whether this is the best so far.
@@ -369,6 +375,7 @@ class Trainer::Impl {
 
   void save(bool is_best) {
     state_.dropout_random = default_generator().state();
+    state_.optimizer_steps = optimizer_->steps();
     folder_.save(translator_, optimizer_->state(), state_, is_best, config().keep_checkpoints);
   }
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/rowwise.h"
@@ -29,10 +28,11 @@ void CpuBackend::cross_entropy(const Tensor& logits, const Tensor& targets, doub
       nll.data<T>()[n] = own;
       T all = 0;
       if (eps != 0) {
+        double below = 0;  // in f32 a vocabulary of terms would cost it the fourth digit
         for (int64_t v = 0; v < classes; ++v) {
-          all += largest - row[v];
+          below += largest - row[v];
         }
-        all = all / static_cast<T>(classes) + log_sum;
+        all = static_cast<T>(below / static_cast<double>(classes)) + log_sum;
       }
       loss.data<T>()[n] = (1 - eps) * own + eps * all;
     });

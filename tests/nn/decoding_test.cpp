@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -213,6 +214,76 @@ TEST(Decode, AWideBeamFindsTheBestOfAllSequences) {
   }
 }
 
+// The next word depends on the last one alone: rows of probabilities by hand. Words without a row
+// share what is left evenly.
+class ScriptedModel : public TranslationModel {
+ public:
+  using Script = std::map<int32_t, std::map<int32_t, double>>;
+  explicit ScriptedModel(Script script) : script_(std::move(script)) {}
+
+  Output forward(const PaddedIds&, const Tensor&, bool) const override { return {}; }
+  std::unique_ptr<DecoderState> start(const PaddedIds&) const override {
+    return std::make_unique<State>();
+  }
+  Step step(DecoderState&, const Tensor& tokens) const override {
+    evaluated = evaluated && !training() && !recording();
+    Values logits;
+    for (const int32_t token : tokens.to_vector<int32_t>()) {
+      const auto& row = script_.at(token);
+      double rest = 1;
+      for (const auto& [next, probability] : row) {
+        rest -= probability;
+      }
+      for (int32_t next = 0; next < vocabulary; ++next) {
+        const auto found = row.find(next);
+        logits.push_back(std::log(found != row.end()
+                                      ? found->second
+                                      : rest / static_cast<double>(vocabulary - std::ssize(row))));
+      }
+    }
+    return {Tensor::from_vector(logits, {tokens.dim(0), vocabulary}), {}};
+  }
+  int64_t target_vocabulary() const override { return vocabulary; }
+
+  mutable bool evaluated = true;
+
+ private:
+  struct State : DecoderState {
+    void select(const std::vector<int32_t>&) override {}
+  };
+  Script script_;
+};
+
+TEST(Decode, ABeamKeepsTheBestOfAllItsHypotheses) {
+  // 4 is the likelier first word, but what follows it is not.
+  ScriptedModel model({{start_id, {{4, 0.55}, {5, 0.4}}},
+                       {4, {{4, 0.3}, {5, 0.3}, {6, 0.3}}},
+                       {5, {{end_id, 0.9}}},
+                       {6, {{end_id, 0.9}}}});
+  DecodingOptions options = beam(2);
+  options.max_length = 3;
+  options.length_penalty = 0;
+  const Hypothesis best = decode(model, pad({{4, 3}}), options)[0][0];
+  EXPECT_EQ(best.tokens, Sentence{5});
+  EXPECT_NEAR(best.log_probability, std::log(0.4 * 0.9), 1e-12);
+  options.beam_size = 1;
+  EXPECT_EQ(decode(model, pad({{4, 3}}), options)[0][0].tokens.front(), 4);
+}
+
+TEST(Decode, SearchesOnWhileALongerHypothesisCanStillWin) {
+  DecodingOptions options = beam(2);
+  options.max_length = 10;
+  options.length_penalty = 1.5;
+  ScriptedModel lengthy({{start_id, {{end_id, 0.6}, {4, 0.39}}}, {4, {{4, 0.999}}}});
+  EXPECT_EQ(decode(lengthy, pad({{4, 3}}), options)[0][0].tokens, Sentence(10, 4));
+  options.length_penalty = 0;
+  EXPECT_EQ(decode(lengthy, pad({{4, 3}}), options)[0][0].tokens, Sentence{});
+  options.length_penalty = -1;  // short ones are preferred
+  options.max_length = 30;
+  ScriptedModel brief({{start_id, {{end_id, 0.3}, {4, 0.69}}}, {4, {{end_id, 0.999}}}});
+  EXPECT_EQ(decode(brief, pad({{4, 3}}), options)[0][0].tokens, Sentence{4});
+}
+
 TEST(Decode, TheNBestAreDistinctAndSorted) {
   const auto model = make_model(5, true, 1);
   for (const auto& row : decode(*model, pad(sentences), beam(6, 6))) {
@@ -306,10 +377,11 @@ TEST(Decode, NeverProducesWhatIsForbidden) {
   }
 }
 
-TEST(Decode, LeavesTheModelInTrainingAndRecording) {
-  const auto model = make_model(1);
-  decode(*model, pad(sentences), beam(2));
-  EXPECT_TRUE(model->training());
+TEST(Decode, EvaluatesAndGivesTrainingAndRecordingBack) {
+  ScriptedModel model({{start_id, {{end_id, 0.6}}}});
+  decode(model, pad(sentences), beam(1));
+  EXPECT_TRUE(model.evaluated);
+  EXPECT_TRUE(model.training());
   EXPECT_TRUE(recording());
 }
 

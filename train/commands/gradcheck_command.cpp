@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autograd/gradcheck.h"
@@ -11,6 +12,7 @@
 #include "core/error.h"
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
+#include "train/config/nearest.h"
 #include "train/report/table.h"
 
 namespace heed::train {
@@ -27,7 +29,22 @@ bool wanted(const Options& options, const std::string& op) {
          std::find(options.ops.begin(), options.ops.end(), op) != options.ops.end();
 }
 
+void check_names(const Options& options) {
+  std::vector<std::string_view> names;
+  for (const OpCase& entry : op_cases()) {
+    names.push_back(entry.op);
+  }
+  for (const std::string& op : options.ops) {
+    const std::string_view near = nearest(op, names);
+    HEED_CHECK_INPUT(std::find(names.begin(), names.end(), op) != names.end(), "gradcheck",
+                     "there is no op called '{}'; {}", op,
+                     near.empty() ? "`heed gradcheck` without a name checks and lists all"
+                                  : fmt::format("did you mean '{}'?", near));
+  }
+}
+
 void run_gradcheck(const Options& options) {
+  check_names(options);
   TextTable table({"op", "case", "checked", "kinks", "worst error", "result"},
                   {false, false, true, true, true, false});
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
@@ -57,8 +74,6 @@ void run_gradcheck(const Options& options) {
                     {"passed", result.passed()},
                     {"message", result.message}});
   }
-  HEED_CHECK_INPUT(cases > 0, "gradcheck", "there is no op called {}",
-                   fmt::format("'{}'", options.ops.empty() ? "" : options.ops.front()));
   if (options.json) {
     const nlohmann::ordered_json all = {
         {"cases", cases}, {"failed", failed}, {"results", std::move(json)}};

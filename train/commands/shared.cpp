@@ -42,15 +42,30 @@ DecodeConfig with_flags(DecodeConfig decode, const DecodingFlags& flags) {
   take(decode.max_length, flags.max_length);
   take(decode.min_length, flags.min_length);
   take(decode.length_penalty, flags.length_penalty);
+  // Of beam and n_best the one that was not asked for gives way.
   if (flags.n_best && !flags.beam) {
     decode.beam_size = std::max(decode.beam_size, *flags.n_best);
+  } else if (flags.beam && !flags.n_best) {
+    decode.n_best = std::min(decode.n_best, *flags.beam);
   }
-  HEED_CHECK_INPUT(decode.beam_size >= 1, "heed", "--beam {} is not positive", decode.beam_size);
-  HEED_CHECK_INPUT(decode.n_best >= 1 && decode.n_best <= decode.beam_size, "heed",
-                   "--n-best {} is not within 1 and the beam, {}", decode.n_best, decode.beam_size);
-  HEED_CHECK_INPUT(decode.max_length >= 0 && decode.min_length >= 0, "heed",
-                   "--max-length {} and --min-length {} may not be negative", decode.max_length,
-                   decode.min_length);
+  const auto check_range = [](const char* option, auto value, auto least, auto most) {
+    HEED_CHECK_INPUT(value >= least && value <= most, "heed", "{} is {}, from {} to {} is expected",
+                     option, value, least, most);
+  };
+  constexpr int64_t widest = 1000;  // as decode.beam_size
+  constexpr int64_t longest = 1'000'000;
+  check_range("--beam", flags.beam.value_or(1), int64_t{1}, widest);
+  check_range("--n-best", flags.n_best.value_or(1), int64_t{1}, widest);
+  check_range("--max-length", flags.max_length.value_or(0), int64_t{0}, longest);
+  check_range("--min-length", flags.min_length.value_or(0), int64_t{0}, longest);
+  check_range("--length-penalty", flags.length_penalty.value_or(0), 0.0, 10.0);
+  HEED_CHECK_INPUT(decode.n_best <= decode.beam_size, "heed",
+                   "--n-best {} is above --beam {}: a beam holds no more translations than that",
+                   decode.n_best, decode.beam_size);
+  HEED_CHECK_INPUT(decode.max_length == 0 || decode.min_length <= decode.max_length, "heed",
+                   "the least length, {}, is above the greatest, {}: see --min-length and "
+                   "--max-length",
+                   decode.min_length, decode.max_length);
   return decode;
 }
 

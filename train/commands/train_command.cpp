@@ -31,13 +31,17 @@ struct Options {
   std::string target;
   std::string run;
   std::vector<std::string> overrides;
+  bool check_finite = false;
 };
 
 // CONFIG is a config file, or a run folder that goes on under its own config.
 Config config_of(const Options& options) {
   const bool is_run = std::filesystem::is_directory(options.target);
-  return load_config(is_run ? RunFolder(options.target).config_path() : options.target,
-                     options.overrides);
+  std::vector<std::string> overrides = options.overrides;
+  if (options.check_finite) {
+    overrides.emplace_back("run.check_finite=true");
+  }
+  return load_config(is_run ? RunFolder(options.target).config_path() : options.target, overrides);
 }
 
 void write_report(const RunFolder& folder, Translator& translator) {
@@ -92,6 +96,8 @@ void add_train_command(CLI::App& program) {
   command->add_option("--run", options->run, "The run folder (default: runs/NAME)")
       ->type_name("DIR");
   add_set_option(*command, options->overrides);
+  command->add_flag("--check-finite", options->check_finite,
+                    "Stop at the first op that makes a NaN or inf, naming it (slow)");
   command->callback([options] { run_training(*options); });
 }
 

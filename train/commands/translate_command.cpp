@@ -48,8 +48,9 @@ class Session {
 
   // One line out for each line in (n of them with --n-best); empty in, empty out.
   void lines(const std::vector<std::string>& texts) {
-    const auto all = translate(translator_, texts, decode_);
+    auto all = translate(translator_, texts, decode_);
     for (size_t i = 0; i < texts.size(); ++i) {
+      all[i].resize(static_cast<size_t>(decode_.n_best));
       for (const Translation& translation : all[i]) {
         write(options_.scores ? fmt::format("{:.4f}\t{}\n", translation.score, translation.text)
                               : translation.text + "\n");
@@ -115,11 +116,15 @@ void translate_standard_input(Session& session, data::InvalidUtf8 policy) {
   std::vector<std::string> waiting;
   std::string line;
   size_t number = 0;
+  const std::string name = "standard input";
   while (std::getline(std::cin, line)) {
     ++number;
-    const auto parsed =
-        data::parse_text(line + "\n", fmt::format("standard input, line {}", number), policy);
-    waiting.push_back(parsed.lines.front());
+    if (number == 1) {
+      line += std::cin.eof() ? "" : "\n";
+      waiting.push_back(data::parse_text(line, name, policy).lines.at(0));
+    } else {
+      waiting.push_back(data::parse_line(line, number, name, policy));
+    }
     if (waiting.size() >= at_once) {
       session.lines(waiting);
       waiting.clear();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -83,6 +84,111 @@ TEST_P(RnnTranslatorTest, ForwardEqualsItsSteps) {
       expect_close(step.attention, squeeze(slice(whole.attention, 1, t, t + 1), 1), 1e-5);
     }
   }
+}
+
+Values joined(std::initializer_list<Values> parts) {
+  Values all;
+  for (const Values& part : parts) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+Values tanh_of(Values values) {
+  for (double& value : values) {
+    value = std::tanh(value);
+  }
+  return values;
+}
+
+Values gru_by_hand(const Values& a, const Values& b, const Values& h) {
+  const auto logistic = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const size_t width = h.size();
+  Values next(width);
+  for (size_t i = 0; i < width; ++i) {
+    const double r = logistic(a[i] + b[i]);
+    const double z = logistic(a[width + i] + b[width + i]);
+    next[i] = (1 - z) * std::tanh(a[2 * width + i] + r * b[2 * width + i]) + z * h[i];
+  }
+  return next;
+}
+
+// Two steps for one sentence from the parameters' names; the encoder and the attention, held to
+// their formulas by tests of their own, are modules with the same weights.
+TEST_P(RnnTranslatorTest, FollowsThePaper) {
+  model_.convert(DType::f64);
+  const RnnTranslatorOptions options = options_of(GetParam());
+  std::map<std::string, Values> p;
+  std::vector<NamedTensor> encoder_weights;
+  std::vector<NamedTensor> attention_weights;
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, tensor] : model_.named_parameters()) {
+    tensors[name] = tensor;
+    p[name] = tensor.to_doubles();
+    if (name.starts_with("encoder.")) {
+      encoder_weights.push_back({name.substr(8), tensor});
+    } else if (name.starts_with("attention.")) {
+      attention_weights.push_back({name.substr(10), tensor});
+    }
+  }
+  for (const auto& [alias, name] : model_.aliases()) {
+    p[alias] = p[name];
+  }
+  const auto layer = [&](const std::string& name, const Values& x) {
+    return affine_by_hand(p.at(name + ".weight"), p[name + ".bias"], x);
+  };
+  Gru encoder(3, 4, {options.layers, true, 0}, generator_);
+  encoder.convert(DType::f64);
+  encoder.load_parameters(encoder_weights, "encoder");
+  AdditiveAttention attention(4, 8, 5, generator_);
+  attention.convert(DType::f64);
+  if (options.attention) {
+    attention.load_parameters(attention_weights, "attention");
+  }
+
+  const Tensor source_words = embedding(Tensor::from_vector<int32_t>({4, 6, 3}, {1, 3}),
+                                        tensors.at("source_embedding.weight"));
+  const GruOutput read = encoder.forward(source_words, {});
+  const Values first = read.last.back().to_doubles();
+  const Values last = read.last[read.last.size() - 2].to_doubles();
+  std::vector<Values> states;
+  for (int64_t l = 0; l < options.layers; ++l) {
+    states.push_back(tanh_of(layer(fmt::format("bridge{}", l), first)));
+  }
+  std::vector<Values> expected;
+  for (const size_t word : {2, 4}) {
+    const Values embedded = rows_of(tensors.at("target_embedding.weight"))[word];
+    const Values context = options.attention
+                               ? attention
+                                     .forward(Tensor::from_vector(states.back(), {1, 4}),
+                                              attention.prepare(read.states, {}))
+                                     .context.to_doubles()
+                               : tanh_of(layer("summary", joined({last, first})));
+    Values gates = layer("word_gates", embedded);
+    const Values from_context = layer("context_gates", context);
+    for (size_t i = 0; i < gates.size(); ++i) {
+      gates[i] += from_context[i];
+    }
+    states[0] = gru_by_hand(gates, layer("recurrent", states[0]), states[0]);
+    if (options.layers == 2) {
+      states[1] = gru_by_hand(affine_by_hand(p["upper1.weight_ih"], p["upper1.bias_ih"], states[0]),
+                              affine_by_hand(p["upper1.weight_hh"], p["upper1.bias_hh"], states[1]),
+                              states[1]);
+    }
+    const Values mixed = layer("readout", joined({states.back(), embedded, context}));
+    Values features = tanh_of(mixed);
+    if (options.readout == Readout::maxout) {
+      features.clear();
+      for (size_t i = 0; i < mixed.size(); i += 2) {
+        features.push_back(std::max(mixed[i], mixed[i + 1]));
+      }
+    }
+    expected.push_back(layer("output", features));
+  }
+  const PaddedIds source = {Tensor::from_vector<int32_t>({4, 6, 3}, {1, 3}), {3}};
+  const Tensor logits =
+      model_.forward(source, Tensor::from_vector<int32_t>({2, 4}, {1, 2}), false).logits;
+  expect_close(logits.to_doubles(), joined({expected[0], expected[1]}), 1e-12);
 }
 
 TEST_P(RnnTranslatorTest, AttentionIsGivenWhenAskedForAndThere) {
