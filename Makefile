@@ -15,7 +15,7 @@ help: ## list the targets
 
 build: ## build the program, build/release/heed
 	@cmake/install_packages.sh build
-	@cmake --preset release -DHEED_BUILD_TESTS=OFF
+	@cmake --preset release -DHEED_BUILD_TESTS=OFF -DHEED_BUILD_BENCH=OFF -DHEED_WERROR=OFF
 	@cmake --build --preset release -j $(JOBS)
 
 demo: build ## train a small translator, translate a few sentences, draw an alignment
@@ -36,7 +36,7 @@ test-tsan: ## the tests under ThreadSanitizer
 .PHONY: test-preset
 test-preset:
 	@cmake/install_packages.sh build tests
-	@cmake --preset $(PRESET) -DHEED_BUILD_TESTS=ON $(if $(WERROR),-DHEED_WERROR=$(WERROR))
+	@cmake --preset $(PRESET) -DHEED_BUILD_TESTS=ON -DHEED_BUILD_BENCH=OFF -DHEED_WERROR=$(or $(WERROR),OFF)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 	@ctest --preset $(PRESET) -j $(JOBS)
 
@@ -53,7 +53,7 @@ lint: ## check formatting and includes, and run clang-tidy (FILES="a.cpp ...": o
 
 bench: ## measure the kernels
 	@cmake/install_packages.sh build bench
-	@cmake --preset release -DHEED_BUILD_BENCH=ON
+	@cmake --preset release -DHEED_BUILD_TESTS=OFF -DHEED_BUILD_BENCH=ON -DHEED_WERROR=OFF
 	@cmake --build --preset release -j $(JOBS)
 	@build/release/heed_bench
 

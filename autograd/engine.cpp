@@ -72,8 +72,9 @@ Tensor initial_cotangent(const Tensor& output, const Tensor& cotangent) {
                output.shape().to_string());
     return Tensor::full(output.shape(), 1.0, output.dtype(), output.device());
   }
-  HEED_CHECK(cotangent.shape() == output.shape() && cotangent.dtype() == output.dtype(), "backward",
-             "the cotangent does not match the output: {} {} and {} {}",
+  HEED_CHECK(cotangent.shape() == output.shape() && cotangent.dtype() == output.dtype() &&
+                 cotangent.device() == output.device(),
+             "backward", "the cotangent does not match the output: {} {} and {} {}",
              dtype_name(cotangent.dtype()), cotangent.shape().to_string(),
              dtype_name(output.dtype()), output.shape().to_string());
   return cotangent.detach();

@@ -71,6 +71,8 @@ std::string read_file(std::string_view area, const std::string& path, int64_t mo
       return content;
     }
     content.append(buffer, static_cast<size_t>(got));
+    HEED_CHECK_INPUT(static_cast<int64_t>(content.size()) <= most_bytes, area,
+                     "{}: goes on after {} bytes, the most read", path, most_bytes);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -16,6 +17,7 @@ using nlohmann::json;
 constexpr size_t length_bytes = 8;
 constexpr uint64_t longest_header = 100'000'000;  // the format's own limit
 constexpr int deepest_header = 8;
+constexpr const char* metadata_key = "__metadata__";
 
 struct FormatDType {
   const char* name;
@@ -45,20 +47,23 @@ std::string tensor_bytes(const Tensor& tensor) {
 
 // A header as JSON, without recursing into what is nested too deep.
 json parse_header(std::string_view text, const std::string& name) {
-  const auto limit_depth = [](int depth, json::parse_event_t, json&) {
-    if (depth > deepest_header) {
-      throw std::length_error("nested too deep");
+  std::set<std::string> names;
+  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    HEED_CHECK_INPUT(depth <= deepest_header, "safetensors", "{}: the header is nested too deep",
+                     name);
+    if (event == json::parse_event_t::key && depth == 1) {
+      const auto key = parsed.get<std::string>();
+      HEED_CHECK_INPUT(names.insert(key).second, "safetensors", "{}: '{}' is there twice", name,
+                       key);
     }
     return true;
   };
   try {
-    json header = json::parse(text.begin(), text.end(), limit_depth);
+    json header = json::parse(text.begin(), text.end(), watch);
     HEED_CHECK_INPUT(header.is_object(), "safetensors", "{}: the header is no JSON object", name);
     return header;
   } catch (const json::exception&) {
     throw InputError("safetensors", fmt::format("{}: the header is no JSON", name));
-  } catch (const std::length_error&) {
-    throw InputError("safetensors", fmt::format("{}: the header is nested too deep", name));
   }
 }
 
@@ -109,13 +114,14 @@ Entry parse_entry(const std::string& tensor, const json& value, int64_t data_siz
                            int{Shape::max_rank}));
   }
   Entry entry{tensor, known->dtype, {}, 0, 0};
-  int64_t bytes = dtype_size(entry.dtype);
+  int64_t span = dtype_size(entry.dtype);  // sizes of 0 count as 1: the strides have to fit too
   for (const json& size : value["shape"]) {
     entry.shape.push_back(non_negative(size, name, tensor));
-    if (__builtin_mul_overflow(bytes, entry.shape.dim(-1), &bytes)) {
+    if (__builtin_mul_overflow(span, std::max<int64_t>(entry.shape.dim(-1), 1), &span)) {
       throw fail("the shape has more bytes than 64 bits count");
     }
   }
+  const int64_t bytes = entry.shape.numel() * dtype_size(entry.dtype);
   entry.begin = non_negative(value["data_offsets"][0], name, tensor);
   entry.end = non_negative(value["data_offsets"][1], name, tensor);
   if (entry.begin > entry.end || entry.end > data_size) {
@@ -157,10 +163,12 @@ const Tensor& TensorFile::at(const std::string& name) const {
 std::string safetensors_encode(const TensorFile& file) {
   json header = json::object();
   if (!file.metadata.empty()) {
-    header["__metadata__"] = file.metadata;
+    header[metadata_key] = file.metadata;
   }
   std::string data;
   for (const NamedTensor& entry : file.tensors) {
+    HEED_CHECK(entry.name != metadata_key, "safetensors", "no tensor may be called '{}'",
+               entry.name);
     HEED_CHECK(!header.contains(entry.name), "safetensors", "two tensors are called '{}'",
                entry.name);
     const std::string bytes = tensor_bytes(entry.tensor);
@@ -170,7 +178,12 @@ std::string safetensors_encode(const TensorFile& file) {
                           {"data_offsets", {data.size(), data.size() + bytes.size()}}};
     data += bytes;
   }
-  std::string text = header.dump();
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const json::exception&) {
+    throw Error("safetensors", "a name or the metadata is no UTF-8");
+  }
   text.resize((text.size() + 7) / 8 * 8, ' ');  // keeps the data aligned
   const uint64_t length = text.size();
   std::string result(length_bytes, '\0');
@@ -185,7 +198,7 @@ TensorFile safetensors_decode(std::string_view bytes, const std::string& name) {
   TensorFile file;
   std::vector<Entry> entries;
   for (const auto& [key, value] : header.items()) {
-    if (key == "__metadata__") {
+    if (key == metadata_key) {
       HEED_CHECK_INPUT(value.is_object(), "safetensors", "{}: __metadata__ is no object", name);
       for (const auto& [field, content] : value.items()) {
         HEED_CHECK_INPUT(content.is_string(), "safetensors", "{}: __metadata__.{} is no string",

@@ -24,7 +24,8 @@ struct HEED_EXPORT TensorFile {
   const Tensor& at(const std::string& name) const;
 };
 
-// The whole file as bytes. Dtypes F32, F64, I32, BOOL; throws Error on two equal names.
+// The whole file as bytes. Dtypes F32, F64, I32, BOOL; throws Error on two equal names, the name
+// "__metadata__" and text that is no UTF-8.
 HEED_EXPORT std::string safetensors_encode(const TensorFile& file);
 // Every length, offset and shape is checked against the bytes before anything is allocated by it.
 // `name` is what messages call it. Throws InputError: "[safetensors] NAME: what is wrong".

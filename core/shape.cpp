@@ -35,7 +35,8 @@ Shape Shape::strides() const {
   int64_t step = 1;
   for (int i = rank_ - 1; i >= 0; --i) {
     result[i] = step;
-    step *= std::max<int64_t>((*this)[i], 1);
+    HEED_CHECK(!__builtin_mul_overflow(step, std::max<int64_t>((*this)[i], 1), &step), "shape",
+               "{} has more elements than 64 bits count", to_string());
   }
   return result;
 }

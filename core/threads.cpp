@@ -9,6 +9,7 @@
 #include <fstream>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -54,20 +55,18 @@ int64_t part_begin(int64_t count, int64_t parts, int64_t index) {
 class Pool {
  public:
   explicit Pool(int threads) {
-    for (int i = 1; i < threads; ++i) {
-      workers_.emplace_back([this] { work(); });
+    try {
+      for (int i = 1; i < threads; ++i) {
+        workers_.emplace_back([this] { work(); });
+      }
+    } catch (const std::system_error& failure) {
+      const size_t started = workers_.size();
+      stop();
+      throw Error("threads", fmt::format("{} threads could not be started, only {}: {}", threads,
+                                         started + 1, failure.what()));
     }
   }
-  ~Pool() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    wake_.notify_all();
-    for (std::thread& worker : workers_) {
-      worker.join();
-    }
-  }
+  ~Pool() { stop(); }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
@@ -100,6 +99,18 @@ class Pool {
 
  private:
   static constexpr int most_spins = 2000;
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& worker : workers_) {
+      worker.join();
+    }
+    workers_.clear();
+  }
 
   // Takes the last part that nobody has taken yet. A job is not over, and its description does not
   // change, before every claimed part has run.

@@ -36,6 +36,18 @@ void cut(const std::vector<PairExample>& examples, const std::vector<size_t>& or
   }
 }
 
+// About how many sentences a batch holds.
+size_t sentences_a_batch(const std::vector<PairExample>& examples, const BatchLimits& limits) {
+  int64_t width = 0;
+  for (const PairExample& example : examples) {
+    width += width_of(example);
+  }
+  const auto count = static_cast<int64_t>(examples.size());
+  const int64_t by_tokens =
+      limits.tokens > 0 && width > 0 ? limits.tokens * count / width : limits.sentences;
+  return static_cast<size_t>(std::max<int64_t>(1, std::min(limits.sentences, by_tokens)));
+}
+
 }  // namespace
 
 PairBatch make_batch(const std::vector<PairExample>& examples, const std::vector<size_t>& indices) {
@@ -74,7 +86,7 @@ std::vector<std::vector<size_t>> plan_epoch(const std::vector<PairExample>& exam
   std::vector<size_t> order(examples.size());
   std::iota(order.begin(), order.end(), size_t{0});
   generator.shuffle(order);
-  const size_t pool = batches_a_pool * static_cast<size_t>(std::max<int64_t>(1, limits.sentences));
+  const size_t pool = batches_a_pool * sentences_a_batch(examples, limits);
   std::vector<std::vector<size_t>> batches;
   for (size_t begin = 0; begin < order.size(); begin += pool) {
     const size_t end = std::min(order.size(), begin + pool);

@@ -149,6 +149,17 @@ GeneratorRequest parse_request(const std::string& name) {
   return request;
 }
 
+// "gramar:2000" is no path that anybody has.
+void check_is_no_misspelt_generator(const std::vector<std::string>& name) {
+  const size_t colon = name[0].find(':');
+  const bool like_one = name.size() == 1 && colon != std::string::npos &&
+                        colon + 1 < name[0].size() &&
+                        name[0].find_first_not_of("0123456789:-", colon) == std::string::npos &&
+                        name[0].find_first_of("/.") == std::string::npos;
+  HEED_CHECK_INPUT(!like_one, "data", "there is no generator '{}'; {} are built in",
+                   name[0].substr(0, colon), generator_names());
+}
+
 }  // namespace
 
 bool is_generator(const std::string& name) {
@@ -168,6 +179,7 @@ PairCorpus load_pair_corpus(const std::vector<std::string>& name, Split split,
     corpus = (*find_generator(name[0].substr(0, name[0].find(':'))))(request);
     corpus.name = name[0];
   } else {
+    check_is_no_misspelt_generator(name);
     corpus = name.size() == 1 ? from_tsv(name[0], options) : from_files(name[0], name[1], options);
     drop_empty(corpus, options.drop_empty);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/error.h"
 #include "core/random.h"
 #include "data/grammar.h"
 
@@ -60,6 +61,14 @@ struct NamedGenerator {
 constexpr NamedGenerator generators[] = {{"grammar", grammar}, {"reverse", reverse}};
 
 }  // namespace
+
+std::string generator_names() {
+  std::string names;
+  for (const NamedGenerator& entry : generators) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  }
+  return names;
+}
 
 const PairGenerator* find_generator(std::string_view name) {
   const auto* found = std::find_if(std::begin(generators), std::end(generators),

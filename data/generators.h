@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +20,8 @@ struct GeneratorRequest {
 };
 
 using PairGenerator = PairCorpus (*)(const GeneratorRequest& request);
+
+std::string generator_names();  // "grammar, reverse"
 
 // Nothing when there is none of that name.
 const PairGenerator* find_generator(std::string_view name);

@@ -87,7 +87,8 @@ class HEED_EXPORT Backend {
   // y = condition ? a : b. All any, expanded to y's shape. b may hold anything where not chosen.
   virtual void where(const Tensor& condition, const Tensor& a, const Tensor& b,
                      const Tensor& y) = 0;
-  // y = keep(i) ? x / (1 - p) : 0, keep(i) = philox_uniform(random, i) >= p, i row-major. x: any.
+  // y = keep(i) ? x / (1 - p) : 0, keep(i) = philox_uniform(random, i) >= p, i row-major; p is not
+  // rounded to f32 for the comparison. x: any.
   virtual void dropout(const Tensor& x, double p, const RandomState& random, const Tensor& y) = 0;
 
   // --- reductions -----------------------------------------------------------------------------

@@ -135,10 +135,17 @@ class Decoder {
       for (size_t p = 0; p < parents.size(); ++p) {
         for (int64_t c = 0; c < wanted; ++c) {
           const size_t at = (first_row + p) * static_cast<size_t>(wanted) + static_cast<size_t>(c);
+          HEED_CHECK(!std::isnan(values[at]), "decode",
+                     "the model gives NaN: its weights are not finite");
           if (allowed(indices[at], length)) {
             candidates.push_back({p, indices[at], parents[p].log_probability + values[at]});
           }
         }
+      }
+      for (size_t p = 0; candidates.empty() && p < parents.size(); ++p) {
+        Hypothesis cut = parents[p];  // nothing may follow
+        cut.ended = false;
+        search.finish(std::move(cut), options_.length_penalty);
       }
       const auto keep = std::min(candidates.size(), static_cast<size_t>(options_.beam_size));
       std::stable_sort(candidates.begin(), candidates.end(),

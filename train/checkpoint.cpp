@@ -18,7 +18,7 @@ constexpr std::string_view optimizer_prefix = "optimizer/";
 constexpr std::string_view checksum_key = "\"heed.checksum\":\"";
 constexpr std::string_view no_checksum = "0000000000000000";
 
-// Eight bytes at a time; the rotation makes every bit reach all others.
+// FNV-1a over words of eight bytes; the shift lets high bits reach low ones.
 std::string checksum(std::string_view bytes) {
   uint64_t hash = 0xCBF29CE484222325 ^ bytes.size();
   while (!bytes.empty()) {
@@ -69,6 +69,7 @@ std::string state_to_text(const TrainingState& state) {
   return json{{"step", state.step},
               {"optimizer_steps", state.optimizer_steps},
               {"epoch", state.epoch},
+              {"steps_an_epoch", state.steps_an_epoch},
               {"position", state.position},
               {"epoch_random", random_to_json(state.epoch_random)},
               {"dropout_random", random_to_json(state.dropout_random)},
@@ -91,8 +92,9 @@ TrainingState state_from_text(const std::string& text) {
   const json value = json::parse(text);
   TrainingState state;
   value.at("step").get_to(state.step);
-  state.optimizer_steps = value.value("optimizer_steps", state.step);
+  value.at("optimizer_steps").get_to(state.optimizer_steps);
   value.at("epoch").get_to(state.epoch);
+  value.at("steps_an_epoch").get_to(state.steps_an_epoch);
   value.at("position").get_to(state.position);
   state.epoch_random = random_from_json(value.at("epoch_random"));
   state.dropout_random = random_from_json(value.at("dropout_random"));

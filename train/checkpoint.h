@@ -18,6 +18,7 @@ struct TrainingState {
   int64_t optimizer_steps = 0;  // updates applied
   int64_t epoch = 0;            // epochs finished
   int64_t position = 0;         // batches of the present epoch that were used
+  int64_t steps_an_epoch = 1;   // of the first epoch; what `epochs` and schedules count by
   RandomState epoch_random;     // the shuffling generator as the epoch began
   RandomState dropout_random;
   Schedule::State schedule;

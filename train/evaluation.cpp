@@ -1,5 +1,7 @@
 #include "train/evaluation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -9,34 +11,19 @@
 namespace heed::train {
 namespace {
 
-// What is compared: detokenised text, or the tokens with single spaces between.
-std::string scored_text(const TextSide& side, const EvaluationOptions& options,
-                        const std::string& text) {
-  const auto pieces = side.tokenizer->encode(text);
-  if (options.bleu.tokenizer == BleuTokenizer::none) {
-    std::string joined;
-    for (const std::string& piece : pieces) {
-      joined += joined.empty() ? "" : " ";
-      joined += piece;
-    }
-    return joined;
-  }
-  return side.tokenizer->decode(pieces);
+std::string joined(const std::vector<std::string>& pieces) {
+  return fmt::format("{}", fmt::join(pieces, " "));
 }
 
-std::string scored_text(const TextSide& side, const EvaluationOptions& options,
-                        const Translation& translation) {
+// What is scored: the text as it is, or the model's tokens with single spaces between.
+std::string scored_hypothesis(const EvaluationOptions& options, Translation translation) {
   if (options.bleu.tokenizer != BleuTokenizer::none) {
     return translation.text;
   }
-  std::string joined;
-  for (const std::string& piece : translation.pieces) {
-    if (piece != side.vocabulary.token(data::Vocabulary::end)) {
-      joined += joined.empty() ? "" : " ";
-      joined += piece;
-    }
+  if (!translation.pieces.empty() && translation.ended) {
+    translation.pieces.pop_back();  // "</s>"
   }
-  return joined;
+  return joined(translation.pieces);
 }
 
 std::optional<double> alignment_accuracy(Translator& translator, const EncodedCorpus& corpus) {
@@ -118,17 +105,25 @@ Evaluation evaluate(Translator& translator, const EncodedCorpus& corpus,
                     const EvaluationOptions& options) {
   Evaluation result;
   result.loss = corpus_loss(translator, corpus);
+  const TextSide& target = translator.text.target;
   std::vector<std::string> sources;
   for (const data::SentencePair& pair : corpus.pairs) {
     sources.push_back(pair.source);
-    result.references.push_back(scored_text(translator.text.target, options, pair.target));
+    const auto pieces = target.encode_pieces(pair.target);
+    const bool tokens = options.bleu.tokenizer == BleuTokenizer::none;
+    result.references.push_back(tokens ? joined(pieces) : pair.target);
+    result.respaced_references.push_back(tokens ? joined(pieces)
+                                                : target.tokenizer->decode(pieces));
   }
-  for (const auto& translations : translate(translator, sources, options.decode)) {
-    result.hypotheses.push_back(scored_text(translator.text.target, options, translations.front()));
+  for (auto& translations : translate(translator, sources, options.decode)) {
+    result.hypotheses.push_back(scored_hypothesis(options, std::move(translations.front())));
   }
-  result.bleu = bleu(result.hypotheses, result.references, options.bleu);
-  result.chrf = chrf(result.hypotheses, result.references);
-  result.exact = exact_match(result.hypotheses, result.references);
+  // A model that reads and writes lower case is scored so, and the signature says it.
+  BleuOptions bleu_options = options.bleu;
+  bleu_options.lowercase = bleu_options.lowercase || translator.config.data.lowercase;
+  result.bleu = bleu(result.hypotheses, result.references, bleu_options);
+  result.chrf = chrf(result.hypotheses, result.references, {bleu_options.lowercase});
+  result.exact = exact_match(result.hypotheses, result.respaced_references);
   result.alignment_accuracy = alignment_accuracy(translator, corpus);
   return result;
 }

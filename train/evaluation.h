@@ -36,6 +36,9 @@ struct Evaluation {
   double exact = 0;  // fraction of sentences that come out exactly as the reference
   std::vector<std::string> hypotheses;  // as scored
   std::vector<std::string> references;
+  // The references as the tokenizer would write them: exact match asks for the words and marks of
+  // the reference, not for its spacing.
+  std::vector<std::string> respaced_references;
   // Where the corpus knows the truth and the model attends: the fraction of target words whose
   // strongest source word, the reference forced, is one that they translate.
   std::optional<double> alignment_accuracy;

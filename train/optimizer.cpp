@@ -108,8 +108,9 @@ void Optimizer::load_state(const TensorFile& file, int64_t steps) {
       const Tensor& saved = file.at(name);
       HEED_CHECK_INPUT(
           saved.shape() == states_[i][s].shape() && saved.dtype() == states_[i][s].dtype(),
-          "optimizer", "the saved state {} does not fit: {} and {}", name,
-          saved.shape().to_string(), states_[i][s].shape().to_string());
+          "optimizer", "the saved state {} does not fit: {} {}, {} {} is expected", name,
+          dtype_name(saved.dtype()), saved.shape().to_string(), dtype_name(states_[i][s].dtype()),
+          states_[i][s].shape().to_string());
       states_[i][s] = saved;
     }
   }

@@ -117,7 +117,7 @@ std::string worded(const CLI::ParseError& failure, const CLI::App& program) {
 }
 
 int run(int argc, const char* const* argv) {
-  CLI::App program("Trains translators and language models from a config file.", "heed");
+  CLI::App program("Trains attention models, such as translators, from a config file.", "heed");
   program.footer(
       "Examples:\n"
       "  heed train examples/toy_translator.toml   train a translator into runs/toy_translator\n"

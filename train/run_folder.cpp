@@ -73,16 +73,19 @@ std::vector<int64_t> RunFolder::checkpoint_steps() const {
 
 void RunFolder::save(const Translator& translator, const std::vector<NamedTensor>& optimizer_state,
                      const TrainingState& state, bool is_best, int64_t keep) const {
-  const std::string path = checkpoint_path(state.step);
-  save_checkpoint(path, translator, optimizer_state, state);
-  point_at(last_path(), path);
-  if (is_best) {
-    point_at(best_path(), path);
-  }
+  save_checkpoint(checkpoint_path(state.step), translator, optimizer_state, state);
+  point_at_step(state.step, is_best);
   const auto steps = checkpoint_steps();
   for (size_t i = static_cast<size_t>(std::max<int64_t>(1, keep)); i < steps.size(); ++i) {
     std::error_code ignored;
     fs::remove(checkpoint_path(steps[i]), ignored);
+  }
+}
+
+void RunFolder::point_at_step(int64_t step, bool is_best) const {
+  point_at(last_path(), checkpoint_path(step));
+  if (is_best) {
+    point_at(best_path(), checkpoint_path(step));
   }
 }
 

@@ -35,6 +35,10 @@ class HEED_EXPORT RunFolder {
   void save(const Translator& translator, const std::vector<NamedTensor>& optimizer_state,
             const TrainingState& state, bool is_best, int64_t keep) const;
 
+  // Makes last (and best, when it is) name the checkpoint of this step, as save() does: a kill may
+  // have come between.
+  void point_at_step(int64_t step, bool is_best) const;
+
   // The latest checkpoint that is whole; damaged ones are named in the log and passed over.
   // Throws InputError when there is none.
   Checkpoint load_latest() const;

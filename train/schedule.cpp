@@ -32,7 +32,7 @@ void Schedule::after_validation(double loss) {
   if (config_.schedule != "plateau") {
     return;
   }
-  if (!state_.has_best || loss < state_.best) {
+  if (std::isfinite(loss) && (!state_.has_best || loss < state_.best)) {
     state_.best = loss;
     state_.has_best = true;
     state_.stale = 0;

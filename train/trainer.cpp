@@ -32,13 +32,17 @@ double seconds_since(Clock::time_point start) {
 }
 
 void configure_machine(const RunConfig& run) {
-  const Device device = parse_device(run.device);
+  static_cast<void>(kernels::backend(parse_device(run.device)));  // throws when it is not there
   if (run.threads > 0) {
     set_thread_count(static_cast<int>(run.threads));
   }
   kernels::set_fused_kernels(run.fused);
   set_check_finite(run.check_finite);
-  log::info("run", "heed {} on {}", version(), kernels::backend(device).description());
+}
+
+void log_machine(const RunConfig& run) {
+  log::info("run", "heed {} on {}", version(),
+            kernels::backend(parse_device(run.device)).description());
 }
 
 // Throws InputError listing every key whose change would break an exact continuation.
@@ -63,6 +67,9 @@ void request_stop() noexcept { stop_requested = true; }
 class Trainer::Impl {
  public:
   Impl(const Config& config, const RunFolder& folder) : folder_(folder) {
+    stop_requested = false;
+    check_available(config);
+    configure_machine(config.run);
     const bool resumed = folder.has_checkpoint();
     TensorFile saved_optimizer;
     if (resumed) {
@@ -76,7 +83,7 @@ class Trainer::Impl {
     translator_.config = config;
     folder.create();
     log::set_file(folder.log_path());
-    configure_machine(config.run);
+    log_machine(config.run);
     load_data(resumed);
     if (!resumed) {
       begin();
@@ -90,6 +97,7 @@ class Trainer::Impl {
       optimizer_->load_state(saved_optimizer, state_.optimizer_steps);
       schedule_->set_state(state_.schedule);
       default_generator().set_state(state_.dropout_random);
+      folder.point_at_step(state_.step, state_.best_step == state_.step);
       log::info("run", "{} goes on from step {}", folder.path(), state_.step);
     }
     state_.finished = state_.step >= total_steps_ || out_of_patience();
@@ -104,7 +112,6 @@ class Trainer::Impl {
       log::info("run", "{} is finished already, at step {}", folder_.path(), state_.step);
       return TrainingEnd::finished;
     }
-    stop_requested = false;
     window_start_ = Clock::now();
     while (!state_.finished) {
       Generator shuffle(state_.epoch_random);
@@ -154,24 +161,24 @@ class Trainer::Impl {
     Generator initial(seed, Stream::initialization);
     translator_.model = make_translation_model(translator_.config, translator_.text, initial);
     state_.epoch_random = Generator(seed, Stream::shuffling).state();
+    Generator first_epoch(state_.epoch_random);
+    const auto batches =
+        static_cast<int64_t>(data::plan_epoch(train_.examples, limits(), first_epoch).size());
+    state_.steps_an_epoch =
+        std::max<int64_t>(1, (batches + config().accumulate - 1) / config().accumulate);
     default_generator().set_state(Generator(seed, Stream::dropping).state());
     log::info("model", "{}: {} parameters", translator_.config.model.kind,
               translator_.model->parameter_count());
   }
 
-  int64_t count_steps() {
-    Generator any(state_.epoch_random);
-    const auto batches =
-        static_cast<int64_t>(data::plan_epoch(train_.examples, limits(), any).size());
-    steps_an_epoch_ =
-        std::max<int64_t>(1, (batches + config().accumulate - 1) / config().accumulate);
-    return config().steps > 0 ? config().steps : config().epochs * steps_an_epoch_;
+  int64_t count_steps() const {
+    return config().steps > 0 ? config().steps : config().epochs * state_.steps_an_epoch;
   }
 
   // From state_.position to the end of the epoch, or to the last step.
   TrainingEnd run_epoch(const std::vector<std::vector<size_t>>& plan) {
     while (state_.position < static_cast<int64_t>(plan.size())) {
-      if (stop_requested) {
+      if (stop_requested.exchange(false)) {
         return TrainingEnd::interrupted;
       }
       update(plan);
@@ -266,7 +273,7 @@ class Trainer::Impl {
   }
 
   double epoch_now() const {
-    return static_cast<double>(state_.step) / static_cast<double>(steps_an_epoch_);
+    return static_cast<double>(state_.step) / static_cast<double>(state_.steps_an_epoch);
   }
 
   void log_window() {
@@ -356,14 +363,15 @@ class Trainer::Impl {
     const auto shown =
         std::min(static_cast<size_t>(config().validation_samples), result.hypotheses.size());
     for (size_t i = 0; i < shown; ++i) {
+      const bool right = result.hypotheses[i] == result.respaced_references[i];
       log::info("sample", "{}  ->  {}  ({})", validation_.pairs[i].source, result.hypotheses[i],
-                result.hypotheses[i] == result.references[i] ? "right" : result.references[i]);
+                right ? "right" : result.respaced_references[i]);
     }
     schedule_->after_validation(loss);
     state_.schedule = schedule_->state();
     const double goodness = config().best_by == "bleu" ? result.bleu.score : -loss;
     restart_clock();
-    if (state_.best_step >= 0 && goodness <= state_.best) {
+    if (!std::isfinite(goodness) || (state_.best_step >= 0 && goodness <= state_.best)) {
       ++state_.stale_validations;
       return false;
     }
@@ -390,7 +398,6 @@ class Trainer::Impl {
   std::optional<MetricsFile> metrics_;
   Progress progress_{::isatty(STDERR_FILENO) != 0};
   int64_t total_steps_ = 0;
-  int64_t steps_an_epoch_ = 1;
   double learning_rate_ = 0;
   double gradient_norm_ = 0;
   // Of the present log line, for its speed:

@@ -111,6 +111,7 @@ data::PairCorpus load_corpus(const Config& config, const CorpusName& name, data:
   data::CorpusOptions options;
   options.invalid_utf8 =
       config.data.invalid_utf8 == "replace" ? data::InvalidUtf8::replace : data::InvalidUtf8::error;
+  options.seed = static_cast<uint64_t>(config.run.seed);
   options.drop_empty = config.data.empty == "drop";
   return data::load_pair_corpus(name, split, options);
 }

@@ -19,8 +19,11 @@ struct TextSide {
   std::unique_ptr<data::Tokenizer> tokenizer;
   data::Vocabulary vocabulary;
 
+  std::vector<std::string> encode_pieces(const std::string& text) const {
+    return tokenizer->encode(text);
+  }
   std::vector<int32_t> encode(const std::string& text) const {
-    return vocabulary.encode(tokenizer->encode(text));
+    return vocabulary.encode(encode_pieces(text));
   }
 };
 

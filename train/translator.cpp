@@ -17,12 +17,17 @@ nn::RnnInitialization initialization_of(const std::string& name) {
 
 }  // namespace
 
+void check_available(const Config& config) {
+  const std::string& kind = config.model.kind;
+  HEED_CHECK_INPUT(kind == "rnnsearch" || kind == "rnnencdec", "model",
+                   "model.kind '{}' is not available yet; rnnsearch and rnnencdec are", kind);
+}
+
 std::unique_ptr<nn::TranslationModel> make_translation_model(const Config& config,
                                                              const TranslationText& text,
                                                              Generator& generator) {
   const ModelConfig& model = config.model;
-  HEED_CHECK_INPUT(model.kind == "rnnsearch" || model.kind == "rnnencdec", "model",
-                   "model.kind '{}' is not available yet; rnnsearch and rnnencdec are", model.kind);
+  check_available(config);
   nn::RnnTranslatorOptions options;
   options.source_vocabulary = text.source.vocabulary.size();
   options.target_vocabulary = text.target.vocabulary.size();
@@ -93,6 +98,7 @@ std::vector<std::vector<Translation>> translate(Translator& translator,
         Translation translation;
         translation.pieces = translator.text.target.vocabulary.decode(hypothesis.tokens);
         translation.text = translator.text.target.tokenizer->decode(translation.pieces);
+        translation.ended = hypothesis.ended;
         if (hypothesis.ended) {
           translation.pieces.emplace_back("</s>");
         }

@@ -19,6 +19,9 @@ struct Translator {
   std::unique_ptr<nn::TranslationModel> model;
 };
 
+// Throws InputError for a model kind that this version does not have.
+HEED_EXPORT void check_available(const Config& config);
+
 // The model that config.model describes, initialised from the generator.
 HEED_EXPORT std::unique_ptr<nn::TranslationModel> make_translation_model(
     const Config& config, const TranslationText& text, Generator& generator);
@@ -29,6 +32,7 @@ HEED_EXPORT nn::DecodingOptions decoding_options(const DecodeConfig& config);
 struct Translation {
   std::string text;
   std::vector<std::string> pieces;  // of the text, and "</s>" last when it ended
+  bool ended = false;               // pieces ends with "</s>"
   double score = 0;
   double log_probability = 0;
   std::vector<std::vector<float>> attention;  // a row a piece, source order; empty without

@@ -44,7 +44,8 @@ Shape infer(const Tensor& x, Shape shape) {
       HEED_CHECK(unknown < 0, "reshape", "more than one size is -1: {}", shape.to_string());
       unknown = i;
     } else {
-      known *= shape[i];
+      HEED_CHECK(shape[i] >= 0 && !__builtin_mul_overflow(known, shape[i], &known), "reshape",
+                 "the sizes do not fit: x {} to {}", x.shape().to_string(), shape.to_string());
     }
   }
   if (unknown >= 0 && known > 0) {

@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/strided.h"
+#include "kernels/cpu/vector_math.h"
 
 namespace heed::kernels {
 
@@ -17,10 +18,71 @@ void CpuBackend::fill(const Tensor& y, double value) {
   });
 }
 
+namespace {
+
+// Where operand k's elements lie side by side: the dimension of stride 1, or -1.
+int unit_dimension(const Loop<2>& loop, size_t k) {
+  for (int d = loop.shape.rank() - 1; d >= 0; --d) {
+    if (loop.strides[k][d] == 1) {
+      return d;
+    }
+  }
+  return -1;
+}
+
+// x runs along one dimension and y along another: tiles, read in rows of x and written in rows of
+// y, so that each cache line is used whole while it is near. The loop's last two dimensions are
+// x's and y's.
+template <typename Y, typename X>
+void copy_tiles(const Loop<2>& loop, const X* x, Y* y) {
+  constexpr int64_t tile = 16;
+  const int64_t height = loop.shape.dim(-2);
+  const int64_t width = loop.shape.dim(-1);
+  const int64_t y_step = loop.strides[0].dim(-2);
+  const int64_t x_step = loop.strides[1].dim(-1);
+  const int64_t strips = (height + tile - 1) / tile;
+  const int64_t grain = std::max<int64_t>(1, elementwise_grain / (tile * width));
+  parallel_for(loop.outer() / height * strips, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t strip = begin; strip < end; ++strip) {
+      const int64_t top = strip % strips * tile;
+      const int64_t rows = std::min(tile, height - top);
+      const int64_t row = strip / strips * height + top;
+      const X* from = x + loop.offset(1, row);
+      Y* to = y + loop.offset(0, row);
+      for (int64_t left = 0; left < width; left += tile) {
+        const int64_t columns = std::min(tile, width - left);
+        Y turned[tile][tile];
+        for (int64_t j = 0; j < columns; ++j) {
+          for (int64_t i = 0; i < rows; ++i) {
+            turned[i][j] = static_cast<Y>(from[(left + j) * x_step + i]);
+          }
+        }
+        for (int64_t i = 0; i < rows; ++i) {
+          std::copy_n(turned[i], columns, to + i * y_step + left);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
 void CpuBackend::copy(const Tensor& x, const Tensor& y) {
+  if (x.numel() == 0) {
+    return;
+  }
+  Loop<2> loop({&y, &x});
+  const int along_y = unit_dimension(loop, 0);
+  const int along_x = unit_dimension(loop, 1);
+  const bool turned = along_y >= 0 && along_x >= 0 && along_y != along_x;
+  if (turned) {
+    loop.move_to_end(along_x);
+    loop.move_to_end(unit_dimension(loop, 0));
+  }
   dispatch_all(x.dtype(), [&]<typename X>(X) {
     dispatch_all(y.dtype(), [&]<typename Y>(Y) {
-      map<Y, X>(x, y, [](X value) { return static_cast<Y>(value); });
+      turned ? copy_tiles(loop, x.data<X>(), y.data<Y>())
+             : map<Y, X>(x, y, [](X value) { return static_cast<Y>(value); });
     });
   });
 }
@@ -108,20 +170,26 @@ void CpuBackend::dropout(const Tensor& x, double p, const RandomState& random, c
     dropout(y, p, random, y);
     return;
   }
+  // A uniform is k 2^-24, so comparing k with p 2^24, rounded up, is exact.
+  const auto threshold = static_cast<int32_t>(std::ceil(p * 0x1.0p24));
   dispatch_floating("dropout", x.dtype(), [&]<typename T>(T) {
     const T* px = x.data<T>();
     T* py = y.data<T>();
     const auto scale = static_cast<T>(1.0 / (1.0 - p));
-    const auto threshold = static_cast<float>(p);
-    parallel_for(x.numel(), elementwise_grain / 4, [&](int64_t begin, int64_t end) {
-      int64_t i = begin;
-      while (i < end) {
+    parallel_for(x.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
+      constexpr int64_t chunk = 1024;
+      uint32_t numbers[chunk];
+      for (int64_t i = begin; i < end;) {
         const uint64_t position = random.offset + static_cast<uint64_t>(i);
-        const auto numbers = philox_block(random.seed, random.stream, position / 4);
-        for (uint64_t lane = position % 4; lane < 4 && i < end; ++lane, ++i) {
-          const float uniform = static_cast<float>(numbers[lane] >> 8) * 0x1.0p-24F;
-          py[i] = uniform >= threshold ? px[i] * scale : T{0};
+        const auto skipped = static_cast<int64_t>(position % 4);
+        const int64_t count = std::min(chunk - skipped, end - i);
+        vector_math::philox_blocks(random.seed, random.stream, position / 4,
+                                   (skipped + count + 3) / 4, numbers);
+        for (int64_t k = 0; k < count; ++k) {
+          const T kept = px[i + k] * scale;
+          py[i + k] = static_cast<int32_t>(numbers[skipped + k] >> 8) >= threshold ? kept : T{0};
         }
+        i += count;
       }
     });
   });

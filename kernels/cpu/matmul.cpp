@@ -135,7 +135,6 @@ class Batch {
   std::vector<int64_t> offsets_;
 };
 
-template <typename T>
 void scale_in_place(CpuBackend& backend, const Tensor& y, double beta) {
   if (beta == 0) {
     backend.fill(y, 0);
@@ -155,7 +154,7 @@ void CpuBackend::matmul(const Tensor& a, const Tensor& b, const Tensor& y, doubl
   }
   dispatch_floating("matmul", y.dtype(), [&]<typename T>(T) {
     if (k == 0) {
-      scale_in_place<T>(*this, y, beta);
+      scale_in_place(*this, y, beta);
       return;
     }
     const Batch<T> left(a, *this);

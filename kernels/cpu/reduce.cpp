@@ -97,12 +97,43 @@ void reduce_columns(const T* x, T* y, const Split& split) {
   });
 }
 
+// All of x: fixed blocks in parallel, so that the result does not depend on the thread count. A
+// block is part of a run of x, or several whole runs.
+template <typename T, typename Op>
+double reduce_all(const Tensor& x) {
+  const Loop<1> loop({&x});
+  const T* px = x.data<T>();
+  const int64_t width = loop.inner();
+  const int64_t stride = loop.inner_stride(0);
+  const int64_t columns = std::min(width, elementwise_grain);
+  const int64_t rows = elementwise_grain / columns;
+  const int64_t across = (width + columns - 1) / columns;
+  const int64_t blocks = (loop.outer() + rows - 1) / rows * across;
+  std::vector<double> totals(static_cast<size_t>(blocks), Op::start());
+  parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t top = block / across * rows;
+      const int64_t left = block % across * columns;
+      double& total = totals[static_cast<size_t>(block)];
+      for (int64_t row = top; row < std::min(top + rows, loop.outer()); ++row) {
+        const T* line = px + loop.offset(0, row) + left * stride;
+        total = Op::add(total, reduce_line<T, Op>(line, std::min(columns, width - left), stride));
+      }
+    }
+  });
+  return std::accumulate(totals.begin(), totals.end(), Op::start(), Op::add);
+}
+
 template <typename T, typename Op>
 void reduce_for(const Tensor& x, const Tensor& y) {
   const Split split(x, y);
   const T* px = x.data<T>();
   T* py = y.data<T>();
   if (y.numel() == 0) {
+    return;
+  }
+  if (y.numel() == 1 && x.numel() > 0) {
+    *py = static_cast<T>(reduce_all<T, Op>(x));
     return;
   }
   if (split.kept.rank() > 0 && split.kept_x.dim(-1) == 1 && split.reduced.numel() > 0) {

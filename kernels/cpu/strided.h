@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -35,6 +36,17 @@ struct Loop {
     return count;
   }
   int64_t inner_stride(size_t k) const { return shape.rank() == 0 ? 0 : strides[k].dim(-1); }
+
+  // Makes dimension d the last. The order of the dimensions is a matter of speed alone.
+  void move_to_end(int d) {
+    const auto move = [d](Shape& s) {
+      const int64_t size = s[d];
+      s.erase(d);
+      s.push_back(size);
+    };
+    move(shape);
+    std::for_each(strides.begin(), strides.end(), move);
+  }
 
   // Element offset of inner row `row` in operand k.
   int64_t offset(size_t k, int64_t row) const {

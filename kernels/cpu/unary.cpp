@@ -1,5 +1,6 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
-#include <numbers>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/strided.h"
@@ -8,56 +9,52 @@
 namespace heed::kernels {
 namespace {
 
-// f over dense runs; others pass through a small buffer.
-template <typename T, typename F>
-void map_dense(const Tensor& x, const Tensor& y, F f) {
-  constexpr int64_t chunk = 512;
-  const T* px = x.data<T>();
-  T* py = y.data<T>();
-  for_each_run<2>({&y, &x}, [=](const auto& at, const auto& step, int64_t n) {
-    if (step[0] == 1 && step[1] == 1) {
-      f(px + at[1], py + at[0], n);
+using vector_math::Gate;
+
+// f(from, to, n) over dense runs, from[k] being of inputs[k]; others pass through small buffers.
+template <typename T, size_t N, typename F>
+void map_dense(const std::array<const Tensor*, N>& inputs, const Tensor& y, F f) {
+  std::array<const Tensor*, N + 1> operands{};
+  std::copy(inputs.begin(), inputs.end(), operands.begin());
+  operands[N] = &y;
+  for_each_run<N + 1>(operands, [&](const auto& at, const auto& step, int64_t n) {
+    constexpr int64_t chunk = 512;
+    const bool dense = std::all_of(step.begin(), step.end(), [](int64_t s) { return s == 1; });
+    T* to = y.data<T>() + at[N];
+    std::array<const T*, N> from{};
+    for (size_t k = 0; k < N; ++k) {
+      from[k] = inputs[k]->template data<T>() + at[k];
+    }
+    if (dense) {
+      f(from, to, n);
       return;
     }
-    T buffer[chunk];
+    T buffers[N][chunk];
+    std::array<const T*, N> buffered{};
     for (int64_t begin = 0; begin < n; begin += chunk) {
       const int64_t count = std::min(chunk, n - begin);
-      for (int64_t i = 0; i < count; ++i) {
-        buffer[i] = px[at[1] + (begin + i) * step[1]];
+      for (size_t k = 0; k < N; ++k) {
+        for (int64_t i = 0; i < count; ++i) {
+          buffers[k][i] = from[k][(begin + i) * step[k]];
+        }
+        buffered[k] = buffers[k];
       }
-      f(buffer, buffer, count);
+      f(buffered, buffers[0], count);
       for (int64_t i = 0; i < count; ++i) {
-        py[at[0] + (begin + i) * step[0]] = buffer[i];
+        to[(begin + i) * step[N]] = buffers[0][i];
       }
     }
   });
 }
 
 template <typename T>
-T normal_cdf(T x) {
-  return T{0.5} * std::erfc(-x * (std::numbers::sqrt2_v<T> / 2));
-}
-
-template <typename T>
-T normal_pdf(T x) {
-  return std::exp(T{-0.5} * x * x) * (std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>);
-}
-
-// sqrt(2 / pi) (x + 0.044715 x^3), Hendrycks & Gimpel 2016.
-template <typename T>
-T gelu_tanh_inner(T x) {
-  constexpr T scale = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
-  return scale * (x + T{0.044715} * x * x * x);
-}
-
-template <typename T>
-T logistic(T x) {
-  const T e = std::exp(-std::abs(x));
-  return (x < 0 ? e : T{1}) / (1 + e);
-}
-
-template <typename T>
 void unary_for(UnaryOp op, const Tensor& x, const Tensor& y) {
+  const auto dense = [&](auto f) {
+    map_dense<T, 1>({&x}, y, [f](const auto& from, T* to, int64_t n) { f(from[0], to, n); });
+  };
+  const auto gated = [&](Gate gate) {
+    dense([gate](const T* from, T* to, int64_t n) { vector_math::gated(gate, from, to, n); });
+  };
   switch (op) {
     case UnaryOp::negate:
       return map<T, T>(x, y, [](T v) { return -v; });
@@ -68,22 +65,22 @@ void unary_for(UnaryOp op, const Tensor& x, const Tensor& y) {
     case UnaryOp::square_root:
       return map<T, T>(x, y, [](T v) { return std::sqrt(v); });
     case UnaryOp::exponential:
-      return map_dense<T>(x, y, vector_math::exp<T>);
+      return dense(vector_math::exp<T>);
     case UnaryOp::logarithm:
-      return map_dense<T>(x, y, vector_math::log<T>);
+      return dense(vector_math::log<T>);
     case UnaryOp::tanh:
-      return map_dense<T>(x, y, vector_math::tanh<T>);
+      return dense(vector_math::tanh<T>);
     case UnaryOp::sigmoid:
-      return map_dense<T>(x, y, vector_math::sigmoid<T>);
+      return dense(vector_math::sigmoid<T>);
     case UnaryOp::relu:
       // NaN stays NaN.
       return map<T, T>(x, y, [](T v) { return v < 0 ? T{0} : v; });
     case UnaryOp::gelu:
-      return map<T, T>(x, y, [](T v) { return v * normal_cdf(v); });
+      return gated(Gate::gelu);
     case UnaryOp::gelu_tanh:
-      return map<T, T>(x, y, [](T v) { return T{0.5} * v * (1 + std::tanh(gelu_tanh_inner(v))); });
+      return gated(Gate::gelu_tanh);
     case UnaryOp::silu:
-      return map<T, T>(x, y, [](T v) { return v * logistic(v); });
+      return gated(Gate::silu);
   }
 }
 
@@ -93,6 +90,11 @@ void backward_for(UnaryOp op, const Tensor& x, const Tensor& y, const Tensor& dy
                   const Tensor& dx) {
   const auto with = [&](const Tensor& kept, auto slope) {
     map<T, T>(kept, dy, dx, [slope](T v, T g) { return g * slope(v); });
+  };
+  const auto gated = [&](Gate gate) {
+    map_dense<T, 2>({&x, &dy}, dx, [gate](const auto& from, T* to, int64_t n) {
+      vector_math::gated_backward(gate, from[0], from[1], to, n);
+    });
   };
   switch (op) {
     case UnaryOp::negate:
@@ -114,19 +116,11 @@ void backward_for(UnaryOp op, const Tensor& x, const Tensor& y, const Tensor& dy
     case UnaryOp::relu:
       return map<T, T>(y, dy, dx, [](T v, T g) { return v > 0 || v != v ? g : T{0}; });
     case UnaryOp::gelu:
-      return with(x, [](T v) { return normal_cdf(v) + v * normal_pdf(v); });
+      return gated(Gate::gelu);
     case UnaryOp::gelu_tanh:
-      return with(x, [](T v) {
-        constexpr T scale = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
-        const T t = std::tanh(gelu_tanh_inner(v));
-        const T inner_slope = scale * (1 + 3 * T{0.044715} * v * v);
-        return T{0.5} * (1 + t) + T{0.5} * v * (1 - t * t) * inner_slope;
-      });
+      return gated(Gate::gelu_tanh);
     case UnaryOp::silu:
-      return with(x, [](T v) {
-        const T s = logistic(v);
-        return s * (1 + v * (1 - s));
-      });
+      return gated(Gate::silu);
   }
 }
 

@@ -30,6 +30,18 @@ void tanh_of_sum(const T* a, const T* b, T* y, int64_t n);
 template <typename T>
 T dot_tanh_of_sum(const T* w, const T* a, const T* b, int64_t n);
 
+// gelu, gelu_tanh and silu: x times a gate that opens from 0 to 1. -inf gives 0, inf gives inf.
+enum class Gate : uint8_t { gelu, gelu_tanh, silu };
+template <typename T>
+void gated(Gate gate, const T* x, T* y, int64_t n);
+// dx = dy * its derivative at x. dx may be x or dy.
+template <typename T>
+void gated_backward(Gate gate, const T* x, const T* dy, T* dx, int64_t n);
+
+// The 4 * blocks numbers of philox_block(seed, stream, block), (.., block + 1), ... in order.
+void philox_blocks(uint64_t seed, uint64_t stream, uint64_t block, int64_t blocks,
+                   uint32_t* numbers);
+
 // The instruction set in use: "AVX2", "AVX3", ...
 std::string instruction_set();
 

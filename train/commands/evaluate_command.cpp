@@ -33,11 +33,15 @@ struct Options {
   DecodingFlags decoding;
 };
 
-EncodedCorpus corpus_of(const Options& options, const Translator& translator) {
-  const Config& config = translator.config;
+CorpusName corpus_name(const Options& options, const Config& config) {
   const CorpusName& name = options.corpus.empty() ? config.data.test : options.corpus;
   HEED_CHECK_INPUT(!name.empty(), "evaluate",
                    "the run names no test corpus; name one: --corpus FILE");
+  return name;
+}
+
+EncodedCorpus corpus_of(const CorpusName& name, const Translator& translator) {
+  const Config& config = translator.config;
   return encode_corpus(config, translator.text, load_corpus(config, name, data::Split::test),
                        LengthFilter::keep_all);
 }
@@ -149,7 +153,8 @@ void run_evaluate(const Options& options) {
   use_threads(options.decoding.threads);
   Checkpoint checkpoint = load_trained(options.run);
   Translator& translator = checkpoint.translator;
-  const EncodedCorpus corpus = corpus_of(options, translator);
+  const CorpusName name = corpus_name(options, translator.config);
+  const EncodedCorpus corpus = corpus_of(name, translator);
   EvaluationOptions evaluation;
   evaluation.decode = with_flags(translator.config.decode, options.decoding);
   evaluation.bleu.tokenizer =
@@ -161,7 +166,7 @@ void run_evaluate(const Options& options) {
                                                     corpus, result, evaluation.bleu)};
     for (const std::string& run : options.compared) {
       Checkpoint other = load_trained(run);
-      const EncodedCorpus same = corpus_of(options, other.translator);
+      const EncodedCorpus same = corpus_of(name, other.translator);
       curves.push_back(length_curve(options, other.translator.config.run.name, other.translator,
                                     same, evaluate(other.translator, same, evaluation),
                                     evaluation.bleu));

@@ -80,7 +80,11 @@ void print_json(const Checkpoint& checkpoint, const std::vector<MetricsEvent>& h
 }
 
 void run_inspect(const Options& options) {
-  const Checkpoint checkpoint = load_trained(options.run);
+  Checkpoint checkpoint = load_trained(options.run);
+  if (std::filesystem::is_directory(options.run)) {
+    // The weights shown are the best ones; how far the training is, the last checkpoint knows.
+    checkpoint.state = RunFolder(options.run).load_latest().state;
+  }
   const auto history = history_of(options.run);
   if (options.json) {
     print_json(checkpoint, history);

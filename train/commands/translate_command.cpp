@@ -40,6 +40,10 @@ class Session {
       : options_(options),
         translator_(std::move(checkpoint.translator)),
         decode_(with_flags(translator_.config.decode, options.decoding)) {
+    HEED_CHECK_INPUT(translator_.config.model.kind != "rnnencdec" ||
+                         (options.alignments.empty() && !options.show_alignments),
+                     "translate", "{} does not attend: it has no alignments",
+                     translator_.config.model.kind);
     if (options.output != "-") {
       file_.open(options.output, std::ios::binary);
       HEED_CHECK(file_.good(), "translate", "{} cannot be written", options.output);

@@ -115,8 +115,9 @@ std::vector<Key> model_keys() {
           .from(0)
           .to(widest)
           .only("model.kind", {"rnnsearch"}),
-      key<model, &M::readout>("model.readout", "what stands between the decoder and the logits")
-          .one_of({"maxout", "linear", "none"})
+      key<model, &M::readout>("model.readout",
+                              "the layer before the logits: maxout over pairs, or linear and tanh")
+          .one_of({"maxout", "linear"})
           .only("model.kind", recurrent),
       key<model, &M::heads>("model.heads", "attention heads")
           .from(1)

@@ -64,8 +64,8 @@ std::string scale_svg(double x, double y) {
 }
 
 std::string word_svg(const std::string& word, int columns, std::string_view place) {
-  return fmt::format("<text {}>{}<title>{}</title></text>\n", place,
-                     html_escape(shorten(word, columns)), isolated(word));
+  return fmt::format("<text {} style=\"unicode-bidi:plaintext\">{}<title>{}</title></text>\n",
+                     place, html_escape(shorten(word, columns)), isolated(word));
 }
 
 // Where the matrix lies and how the source words stand above it.
@@ -107,9 +107,8 @@ Layout layout_of(const AlignmentPicture& picture) {
 }
 
 std::string words_svg(const AlignmentPicture& picture, const Layout& layout) {
-  std::string text = fmt::format(
-      "<g class=\"source\" fill=\"{}\" font-size=\"{}\"{} style=\"unicode-bidi:plaintext\">\n",
-      svg::ink, font_size, layout.upright ? " text-anchor=\"middle\"" : "");
+  std::string text = fmt::format("<g class=\"source\" fill=\"{}\" font-size=\"{}\"{}>\n", svg::ink,
+                                 font_size, layout.upright ? " text-anchor=\"middle\"" : "");
   for (size_t i = 0; i < picture.source.size(); ++i) {
     const double x = layout.left + cell * (static_cast<double>(i) + 0.5);
     text += word_svg(picture.source[i], source_columns,
@@ -118,10 +117,9 @@ std::string words_svg(const AlignmentPicture& picture, const Layout& layout) {
                          : fmt::format("transform=\"translate({} {}) rotate(-{})\"",
                                        px(x + font_size / 3), px(layout.top - 6), px(angle)));
   }
-  text += fmt::format(
-      "</g>\n<g class=\"target\" fill=\"{}\" font-size=\"{}\" text-anchor=\"end\" "
-      "style=\"unicode-bidi:plaintext\">\n",
-      svg::ink, font_size);
+  text +=
+      fmt::format("</g>\n<g class=\"target\" fill=\"{}\" font-size=\"{}\" text-anchor=\"end\">\n",
+                  svg::ink, font_size);
   for (size_t i = 0; i < picture.target.size(); ++i) {
     const double y = layout.top + cell * (static_cast<double>(i) + 0.5) + font_size * 0.35;
     text += word_svg(picture.target[i], target_columns,
@@ -178,8 +176,10 @@ std::string picture_svg(const AlignmentPicture& picture, bool complete) {
     text += scale_svg(layout.left, layout.bottom + margin);
     double y = layout.bottom + 2 * margin + scale_height + font_size + 2;
     for (const auto& line : caption) {
-      text += fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\">{}</text>\n",
-                          px(margin), px(y), font_size, svg::ink, html_escape(line));
+      text += fmt::format(
+          "<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\" "
+          "style=\"unicode-bidi:plaintext\">{}</text>\n",
+          px(margin), px(y), font_size, svg::ink, html_escape(line));
       y += caption_line;
     }
   }

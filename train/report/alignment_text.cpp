@@ -68,14 +68,16 @@ std::string alignment_text(const AlignmentPicture& picture, int terminal_width, 
   check_alignment(picture);
   terminal_width = std::max(terminal_width, narrowest);
   const size_t sources = picture.source.size();
-  const int cell = 1 + std::max<int>(1, static_cast<int>(std::to_string(sources).size()));
+  const int cell = 1 + static_cast<int>(std::to_string(sources).size());
 
   int label = 0;
   for (const auto& word : picture.target) {
     label = std::max(label, display_width(word));
   }
   label = std::min({label, longest_label, terminal_width / 3});
-  const auto strip = static_cast<size_t>(std::max(1, (terminal_width - label - 1) / cell));
+  const auto room = static_cast<size_t>(std::max(1, (terminal_width - label - 1) / cell));
+  const size_t strips = (sources + room - 1) / room;
+  const size_t strip = (sources + strips - 1) / strips;  // of about equal width
 
   std::string text;
   if (!picture.caption.empty()) {

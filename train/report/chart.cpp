@@ -57,6 +57,12 @@ void check(const std::vector<Series>& series, const ChartOptions& options) {
   HEED_CHECK(options.width >= 240 && options.height >= 160, "chart",
              "a chart of {} x {} pixels is too small: at least 240 x 160", options.width,
              options.height);
+  if (options.y_range) {
+    const auto [low, high] = *options.y_range;
+    HEED_CHECK(low <= high && is_drawable(0, low, options.log_y) && is_drawable(0, high, false),
+               "chart", "y cannot be shown from {} to {}{}", low, high,
+               options.log_y ? " on a log axis" : "");
+  }
   for (const auto& one : series) {
     HEED_CHECK(one.x.size() == one.y.size(), "chart",
                "the series \"{}\" has {} values of x and {} of y", printable(one.name),

@@ -1,0 +1,22 @@
+#include "nn/sequence.h"
+
+#include "core/error.h"
+
+namespace heed::nn {
+
+Tensor padding_mask(const std::vector<int64_t>& lengths, int64_t width) {
+  std::vector<bool> mask;
+  bool padded = false;
+  for (const int64_t length : lengths) {
+    HEED_CHECK(length >= 0 && length <= width, "padding_mask", "length {} is not within 0 .. {}",
+               length, width);
+    padded = padded || length < width;
+    for (int64_t t = 0; t < width; ++t) {
+      mask.push_back(t < length);
+    }
+  }
+  return padded ? Tensor::from_vector(mask, {static_cast<int64_t>(lengths.size()), width})
+                : Tensor();
+}
+
+}  // namespace heed::nn

@@ -1,0 +1,267 @@
+#include "train/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <random>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/logging.h"
+#include "tests/support/temporary_folder.h"
+#include "train/run_folder.h"
+
+namespace heed::train {
+namespace {
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+Translator small_translator() {
+  Translator translator;
+  translator.config = parse_config("", "small",
+                                   {"data.train=grammar:20:3-6", "model.width=4",
+                                    "data.validation=none", "data.test=none", "train.steps=9"});
+  translator.text =
+      build_text(translator.config,
+                 load_corpus(translator.config, translator.config.data.train, data::Split::train));
+  Generator generator(3);
+  translator.model = make_translation_model(translator.config, translator.text, generator);
+  return translator;
+}
+
+// No two fields are alike.
+TrainingState some_state() {
+  TrainingState state;
+  state.step = 7;
+  state.optimizer_steps = 6;
+  state.steps_an_epoch = 4;
+  state.epoch = 2;
+  state.position = 3;
+  state.epoch_random = {11, 12, 0xFFFFFFFFFFFFFFFF};
+  state.dropout_random = {14, 15, 16};
+  state.schedule = {0.1, 1.0 / 3, true, 17};
+  state.best = -0.7;
+  state.best_step = 5;
+  state.stale_validations = 18;
+  state.window_loss = 1e300 / 7;
+  state.window_nll = 19.25;
+  state.window_tokens = 20;
+  state.finished = true;
+  return state;
+}
+
+std::vector<NamedTensor> some_optimizer_state() {
+  return {{"m/a.weight", Tensor::from_vector<float>({1, -0.0F, 3e-45F, 4}, {2, 2})},
+          {"v/a.weight", Tensor::from_vector<double>({0.1}, {1})}};
+}
+
+void expect_same_tensors(const std::vector<NamedTensor>& actual,
+                         const std::vector<NamedTensor>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(actual[i].name, expected[i].name);
+    EXPECT_EQ(actual[i].tensor.dtype(), expected[i].tensor.dtype());
+    EXPECT_EQ(actual[i].tensor.shape(), expected[i].tensor.shape());
+    EXPECT_EQ(actual[i].tensor.to_doubles(), expected[i].tensor.to_doubles()) << expected[i].name;
+  }
+}
+
+class CheckpointFile : public testing::Test {
+ protected:
+  CheckpointFile() : path_(folder_ / "a.safetensors") {
+    save_checkpoint(path_, translator_, some_optimizer_state(), some_state());
+  }
+  test::TemporaryFolder folder_;
+  Translator translator_ = small_translator();
+  std::string path_;
+};
+
+TEST_F(CheckpointFile, ComesBackWhole) {
+  const Checkpoint loaded = load_checkpoint(path_);
+  expect_same_tensors(loaded.translator.model->named_parameters(),
+                      translator_.model->named_parameters());
+  expect_same_tensors(loaded.file.tensors, some_optimizer_state());
+  EXPECT_EQ(write_toml(loaded.translator.config), write_toml(translator_.config));
+  for (const auto side : {&TranslationText::source, &TranslationText::target}) {
+    EXPECT_EQ((loaded.translator.text.*side).vocabulary.state(),
+              (translator_.text.*side).vocabulary.state());
+    EXPECT_EQ((loaded.translator.text.*side).tokenizer->state(),
+              (translator_.text.*side).tokenizer->state());
+  }
+  const TrainingState expected = some_state();
+  EXPECT_EQ(loaded.state.step, expected.step);
+  EXPECT_EQ(loaded.state.optimizer_steps, expected.optimizer_steps);
+  EXPECT_EQ(loaded.state.steps_an_epoch, expected.steps_an_epoch);
+  EXPECT_EQ(loaded.state.epoch, expected.epoch);
+  EXPECT_EQ(loaded.state.position, expected.position);
+  EXPECT_EQ(loaded.state.epoch_random, expected.epoch_random);
+  EXPECT_EQ(loaded.state.dropout_random, expected.dropout_random);
+  EXPECT_EQ(loaded.state.schedule.factor, expected.schedule.factor);
+  EXPECT_EQ(loaded.state.schedule.best, expected.schedule.best);
+  EXPECT_EQ(loaded.state.schedule.has_best, expected.schedule.has_best);
+  EXPECT_EQ(loaded.state.schedule.stale, expected.schedule.stale);
+  EXPECT_EQ(loaded.state.best, expected.best);
+  EXPECT_EQ(loaded.state.best_step, expected.best_step);
+  EXPECT_EQ(loaded.state.stale_validations, expected.stale_validations);
+  EXPECT_EQ(loaded.state.window_loss, expected.window_loss);
+  EXPECT_EQ(loaded.state.window_nll, expected.window_nll);
+  EXPECT_EQ(loaded.state.window_tokens, expected.window_tokens);
+  EXPECT_EQ(loaded.state.finished, expected.finished);
+
+  const std::string again = folder_ / "b.safetensors";
+  save_checkpoint(again, loaded.translator, loaded.file.tensors, loaded.state);
+  EXPECT_TRUE(read_file("test", again) == read_file("test", path_));
+  EXPECT_FALSE(std::filesystem::exists(again + ".tmp"));
+}
+
+TEST_F(CheckpointFile, IsReadByOthersAsSafetensors) {
+  const TensorFile file = read_safetensors(path_);
+  EXPECT_EQ(file.at("optimizer/m/a.weight").to_doubles()[3], 4);
+  EXPECT_EQ(file.metadata.at("heed.format"), "1");
+}
+
+TEST_F(CheckpointFile, TruncatedIsRefused) {
+  const std::string whole = read_file("test", path_);
+  const std::string no_checkpoint =
+      "[checkpoint] " + path_ + " is no checkpoint of heed, or is damaged";
+  const std::string damaged =
+      "[checkpoint] " + path_ + " is damaged: its content does not match its checksum";
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{8}, size_t{30}}) {
+    write_file("test", path_, whole.substr(0, size));
+    EXPECT_EQ(refusal([&] { load_checkpoint(path_); }), no_checkpoint) << size;
+  }
+  for (const size_t size : {whole.size() / 2, whole.size() - 1}) {
+    write_file("test", path_, whole.substr(0, size));
+    EXPECT_EQ(refusal([&] { load_checkpoint(path_); }), damaged) << size;
+  }
+  write_file("test", path_, whole + '\0');
+  EXPECT_EQ(refusal([&] { load_checkpoint(path_); }), damaged) << "a byte too many";
+}
+
+TEST_F(CheckpointFile, EveryFlippedBitIsNoticed) {
+  const std::string whole = read_file("test", path_);
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 100; ++i) {
+    // Every other one within the header, which is short.
+    const size_t range = i % 2 == 0 ? whole.size() : 512;
+    const size_t at = std::uniform_int_distribution<size_t>(0, range - 1)(random);
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << (random() % 8)));
+    write_file("test", path_, bytes);
+    EXPECT_NE(refusal([&] { load_checkpoint(path_); }), "none") << "byte " << at;
+  }
+}
+
+TEST_F(CheckpointFile, WhatIsNoCheckpointIsRefused) {
+  const std::string other = folder_ / "other.safetensors";
+  EXPECT_EQ(refusal([&] { load_checkpoint(other); }), "[checkpoint] " + other + ": no such file");
+  EXPECT_EQ(refusal([&] { load_checkpoint(folder_.path()); }),
+            "[checkpoint] " + folder_.path() + ": is a folder, a file is expected");
+  write_safetensors(other, {some_optimizer_state(), {}});
+  EXPECT_EQ(refusal([&] { load_checkpoint(other); }),
+            "[checkpoint] " + other + " is no checkpoint of heed, or is damaged");
+}
+
+class RunFolderFiles : public testing::Test {
+ protected:
+  void SetUp() override { run_.create(); }
+  void save(int64_t step, bool is_best = false, int64_t keep = 2) {
+    TrainingState state;
+    state.step = step;
+    run_.save(translator_, {}, state, is_best, keep);
+  }
+  void damage(const std::string& path) {
+    std::string bytes = read_file("test", path);
+    bytes[bytes.size() - 1] ^= 4;
+    write_file("test", path, bytes);  // best and last, which name the old file, stay whole
+  }
+
+  test::TemporaryFolder folder_;
+  RunFolder run_{folder_ / "run"};
+  Translator translator_ = small_translator();
+};
+
+TEST_F(RunFolderFiles, KeepsTheLatestAndTheBest) {
+  save(10);
+  save(20, true);
+  save(30);
+  save(40);
+  save(100000000);
+  EXPECT_EQ(run_.checkpoint_steps(), (std::vector<int64_t>{100000000, 40}));
+  EXPECT_EQ(load_checkpoint(run_.last_path()).state.step, 100000000);
+  EXPECT_EQ(load_checkpoint(run_.best_path()).state.step, 20);
+  EXPECT_EQ(run_.load_latest().state.step, 100000000);
+  EXPECT_EQ(run_.load_best().state.step, 20);
+  EXPECT_EQ(load_trained(run_.path()).state.step, 20);
+  EXPECT_EQ(load_trained(run_.last_path()).state.step, 100000000);
+  save(100000001, false, 1);
+  EXPECT_EQ(run_.checkpoint_steps(), (std::vector<int64_t>{100000001}));
+}
+
+TEST_F(RunFolderFiles, OtherFilesAreNoCheckpoints) {
+  save(10);
+  for (const char* name :
+       {"step-.safetensors", "step-12x.safetensors", "step-99.safetensors.tmp"}) {
+    write_file("test", run_.path() + "/checkpoints/" + name, "");
+  }
+  EXPECT_EQ(run_.checkpoint_steps(), (std::vector<int64_t>{10}));
+}
+
+TEST_F(RunFolderFiles, ADamagedCheckpointGivesWayToTheOneBefore) {
+  save(10, false, 3);
+  save(20, false, 3);
+  save(30, false, 3);
+  damage(run_.checkpoint_path(30));
+  damage(run_.checkpoint_path(20));
+  log::set_file(run_.log_path());
+  EXPECT_EQ(run_.load_latest().state.step, 10);
+  log::set_file("");
+  const auto line = [&](int64_t step, int64_t before) {
+    return fmt::format(
+        "passed over: [checkpoint] {} is damaged: its content does not match its checksum; the "
+        "checkpoint of step {} is used instead\n",
+        run_.checkpoint_path(step), before);
+  };
+  const std::string log = read_file("test", run_.log_path());
+  EXPECT_NE(log.find(line(30, 20)), std::string::npos) << log;
+  EXPECT_NE(log.find(line(20, 10)), std::string::npos) << log;
+  damage(run_.checkpoint_path(10));
+  EXPECT_EQ(refusal([&] { run_.load_latest(); }),
+            "[checkpoint] " + run_.checkpoint_path(10) +
+                " is damaged: its content does not match its checksum");
+}
+
+TEST_F(RunFolderFiles, WithoutCheckpointIsNoRun) {
+  const std::string text = "[run] " + run_.path() +
+                           " is no run folder: there is no checkpoint in it; `heed train CONFIG "
+                           "--run " +
+                           run_.path() + "` makes one";
+  EXPECT_FALSE(run_.has_checkpoint());
+  EXPECT_EQ(refusal([&] { run_.load_latest(); }), text);
+  EXPECT_EQ(refusal([&] { run_.load_best(); }), text);
+  EXPECT_EQ(refusal([&] { load_trained(run_.path()); }), text);
+}
+
+TEST(RunFolder, ThatCannotBeMade) {
+  const test::TemporaryFolder folder;
+  write_file("test", folder / "file", "");
+  const RunFolder run(folder / "file/run");
+  try {
+    run.create();
+    FAIL() << "a folder was made below a file";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "[run] the folder " + run.path() + "/checkpoints cannot be made: Not a directory");
+  }
+}
+
+}  // namespace
+}  // namespace heed::train

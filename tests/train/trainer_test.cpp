@@ -1,0 +1,263 @@
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/logging.h"
+#include "tests/support/expect_close.h"
+#include "tests/support/temporary_folder.h"
+
+namespace heed::train {
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+// 40 pairs in batches of 8: an epoch has five.
+Config config_with(Overrides overrides) {
+  Overrides all = {"data.train=grammar:40:3-6", "data.validation=none",
+                   "data.batch_size=8",         "model.width=6",
+                   "run.log_every=1",           "train.steps=6",
+                   "train.checkpoint_every=1",  "train.keep_checkpoints=100"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return parse_config("", "small", all);
+}
+
+TrainingEnd train(const Config& config, const RunFolder& run) { return Trainer(config, run).run(); }
+
+std::string mistake(const Config& config, const RunFolder& run) {
+  try {
+    train(config, run);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+// As if the run had been killed before its update `step` was saved.
+void forget_from(const RunFolder& run, int64_t step) {
+  for (const int64_t saved : run.checkpoint_steps()) {
+    if (saved >= step) {
+      std::filesystem::remove(run.checkpoint_path(saved));
+    }
+  }
+}
+
+std::vector<MetricsEvent> training_lines(const RunFolder& run) {
+  std::vector<MetricsEvent> lines;
+  for (MetricsEvent& event : read_metrics(run.metrics_path())) {
+    if (event.event == "train") {
+      lines.push_back(std::move(event));
+    }
+  }
+  return lines;
+}
+
+std::vector<double> values_of(const RunFolder& run, const std::string& name) {
+  std::vector<double> values;
+  for (const MetricsEvent& line : training_lines(run)) {
+    values.push_back(line.value(name));
+  }
+  return values;
+}
+
+class TrainerRuns : public testing::Test {
+ protected:
+  void SetUp() override { log::set_level(log::Level::off); }
+  void TearDown() override { log::set_level(log::Level::info); }
+  RunFolder run(const std::string& name) const { return RunFolder(folder_ / name); }
+
+  test::TemporaryFolder folder_;
+};
+
+class Resume : public TrainerRuns, public testing::WithParamInterface<Overrides> {};
+
+// Wherever a run is cut, within an epoch or at its end, it comes to the same bytes.
+TEST_P(Resume, ComesToTheSameBytes) {
+  const Config config = config_with(GetParam());
+  const RunFolder straight = run("straight");
+  ASSERT_EQ(train(config, straight), TrainingEnd::finished);
+  const std::string expected = read_file("test", straight.last_path());
+  const std::vector<double> losses = values_of(straight, "loss");
+  ASSERT_EQ(losses.size(), 6u);
+  for (int64_t cut = 1; cut <= 6; ++cut) {
+    const RunFolder resumed = run("cut" + std::to_string(cut));
+    std::filesystem::copy(straight.path(), resumed.path(),
+                          std::filesystem::copy_options::recursive);
+    forget_from(resumed, cut);
+    EXPECT_EQ(train(config, resumed), TrainingEnd::finished);
+    EXPECT_TRUE(read_file("test", resumed.last_path()) == expected) << "cut before step " << cut;
+    EXPECT_EQ(values_of(resumed, "loss"), losses);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Settings, Resume,
+    testing::Values(
+        Overrides{"train.optimizer=adam", "model.dropout=0.3", "train.accumulate=2"},
+        Overrides{"train.optimizer=adadelta", "model.dropout=0.3", "train.accumulate=2"},
+        Overrides{"train.optimizer=sgd", "train.momentum=0.9"},
+        Overrides{"train.optimizer=adamw", "train.schedule=plateau", "train.validate_every=1",
+                  "train.plateau_patience=0", "data.validation=grammar:10:3-6"}),
+    [](const auto& tested) {
+      const std::string& first = tested.param.front();
+      return first.substr(first.find('=') + 1);
+    });
+
+TEST_F(TrainerRuns, AStopThatWasAskedForChangesNothing) {
+  const Config config = config_with({"model.dropout=0.3", "run.log_every=4"});
+  const RunFolder straight = run("straight");
+  train(config, straight);
+  const RunFolder stopped = run("stopped");
+  train(config, stopped);
+  forget_from(stopped, 4);
+  {
+    Trainer trainer(config, stopped);
+    request_stop();
+    EXPECT_EQ(trainer.run(), TrainingEnd::interrupted);
+  }
+  EXPECT_EQ(stopped.load_latest().state.step, 3);
+  EXPECT_EQ(train(config, stopped), TrainingEnd::finished);
+  EXPECT_TRUE(read_file("test", stopped.last_path()) == read_file("test", straight.last_path()));
+}
+
+TEST_F(TrainerRuns, AFinishedRunGoesOnWhenMoreStepsAreAskedFor) {
+  const RunFolder straight = run("straight");
+  train(config_with({}), straight);
+  const RunFolder longer = run("longer");
+  train(config_with({"train.steps=3"}), longer);
+  EXPECT_EQ(longer.load_latest().state.step, 3);
+  const auto before = std::filesystem::last_write_time(longer.last_path());
+  EXPECT_EQ(train(config_with({"train.steps=3"}), longer), TrainingEnd::finished);
+  EXPECT_EQ(std::filesystem::last_write_time(longer.last_path()), before);
+  EXPECT_EQ(train(config_with({}), longer), TrainingEnd::finished);
+  EXPECT_TRUE(read_file("test", longer.last_path()) == read_file("test", straight.last_path()));
+}
+
+TEST_F(TrainerRuns, PatienceEndsARun) {
+  const RunFolder folder = run("patient");
+  const Overrides hopeless = {"train.learning_rate=1e-30", "train.validate_every=1",
+                              "data.validation=grammar:10:3-6", "train.best_by=loss",
+                              "train.steps=100"};
+  Overrides patient = hopeless;
+  patient.emplace_back("train.patience=3");
+  EXPECT_EQ(train(config_with(patient), folder), TrainingEnd::finished);
+  EXPECT_EQ(folder.load_latest().state.step, 4);
+  EXPECT_EQ(train(config_with(patient), folder), TrainingEnd::finished);
+  EXPECT_EQ(folder.load_latest().state.step, 4) << "it stays ended";
+  EXPECT_EQ(folder.load_best().state.step, 1);
+}
+
+TEST_F(TrainerRuns, ChangesThatBreakTheContinuationAreRefused) {
+  const RunFolder folder = run("begun");
+  train(config_with({}), folder);
+  const std::string config_file = read_file("test", folder.config_path());
+  const Config other =
+      config_with({"data.batch_size=4", "train.learning_rate=0.5", "train.keep_checkpoints=1"});
+  EXPECT_EQ(mistake(other, folder), "[run] " + folder.path() +
+                                        " was begun with another config; name another folder with "
+                                        "--run, or take the change back:\n"
+                                        "  data.batch_size was 8, now 4\n"
+                                        "  train.learning_rate was 0.001, now 0.5");
+  EXPECT_EQ(read_file("test", folder.config_path()), config_file);
+}
+
+// The same update, however the batch is split. 16 pairs are one step, whatever their order.
+TEST_F(TrainerRuns, AccumulatedBatchesAreOneLargeBatch) {
+  const Overrides common = {"data.train=grammar:16:3-6", "train.learning_rate=0.05",
+                            "train.label_smoothing=0.1"};
+  Overrides large = common;
+  large.emplace_back("data.batch_size=16");
+  Overrides split = common;
+  split.insert(split.end(), {"data.batch_size=4", "train.accumulate=4"});
+  train(config_with(large), run("large"));
+  train(config_with(split), run("split"));
+  for (const char* name : {"loss", "nll", "gradient_norm"}) {
+    const auto expected = values_of(run("large"), name);
+    ASSERT_EQ(expected.size(), 6u);
+    test::expect_close(values_of(run("split"), name), expected, 1e-5);
+  }
+  const auto losses = values_of(run("large"), "loss");
+  EXPECT_LT(losses.back(), losses.front() - 0.1) << "it learns";
+}
+
+TEST_F(TrainerRuns, ClippingScalesTheUpdate) {
+  const Overrides common = {"train.optimizer=sgd", "train.steps=1", "train.learning_rate=0.1"};
+  Overrides clipped = common;
+  clipped.emplace_back("train.clip_norm=0.01");
+  Overrides free = common;
+  free.emplace_back("train.clip_norm=0");
+  Trainer clipped_trainer(config_with(clipped), run("clipped"));
+  Trainer free_trainer(config_with(free), run("free"));
+  const auto start = clipped_trainer.translator().model->named_parameters();
+  std::vector<std::vector<double>> before;
+  for (const NamedTensor& parameter : start) {
+    before.push_back(parameter.tensor.to_doubles());
+  }
+  clipped_trainer.run();
+  free_trainer.run();
+  const auto moved = [&](Trainer& trainer) {
+    double squares = 0;
+    const auto parameters = trainer.translator().model->named_parameters();
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const auto after = parameters[i].tensor.to_doubles();
+      for (size_t j = 0; j < after.size(); ++j) {
+        squares += (after[j] - before[i][j]) * (after[j] - before[i][j]);
+      }
+    }
+    return std::sqrt(squares);
+  };
+  const double norm = values_of(run("free"), "gradient_norm").front();
+  EXPECT_GT(norm, 0.02);
+  EXPECT_NEAR(moved(free_trainer), 0.1 * norm, 1e-4 * norm);
+  EXPECT_NEAR(moved(clipped_trainer), 0.1 * 0.01, 1e-5);
+}
+
+// Weights of 1e38 make logits that overflow.
+const Overrides exploding = {"train.optimizer=sgd", "train.learning_rate=1e38",
+                             "train.clip_norm=0"};
+
+TEST_F(TrainerRuns, ANonFiniteLossStopsByName) {
+  const RunFolder folder = run("stopping");
+  const std::string text = mistake(config_with(exploding), folder);
+  EXPECT_EQ(text, "");
+  EXPECT_EQ(folder.load_latest().state.step, 1) << "what was whole is kept";
+}
+
+TEST_F(TrainerRuns, ANonFiniteLossIsSkipped) {
+  Overrides skipping = exploding;
+  skipping.emplace_back("train.nonfinite=skip");
+  const RunFolder folder = run("skipping");
+  log::set_level(log::Level::warning);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(train(config_with(skipping), folder), TrainingEnd::finished);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(log, "");
+  const TrainingState state = folder.load_latest().state;
+  EXPECT_EQ(state.step, 6);
+  EXPECT_EQ(state.optimizer_steps, 1);
+}
+
+// Skipped updates are none for the optimizer; a resumed run has to know.
+TEST_F(TrainerRuns, SkippedUpdatesAreRememberedOnResume) {
+  Overrides overrides = exploding;
+  overrides.insert(overrides.end(), {"train.optimizer=adam", "train.nonfinite=skip"});
+  const Config config = config_with(overrides);
+  const RunFolder straight = run("straight");
+  train(config, straight);
+  const int64_t applied = straight.load_latest().state.optimizer_steps;
+  ASSERT_LT(applied, 6);
+  const RunFolder resumed = run("resumed");
+  train(config, resumed);
+  forget_from(resumed, 5);
+  train(config, resumed);
+  EXPECT_TRUE(read_file("test", resumed.last_path()) == read_file("test", straight.last_path()));
+}
+
+}  // namespace
+}  // namespace heed::train
