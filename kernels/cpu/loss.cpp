@@ -28,11 +28,11 @@ void CpuBackend::cross_entropy(const Tensor& logits, const Tensor& targets, doub
       nll.data<T>()[n] = own;
       T all = 0;
       if (eps != 0) {
-        double below = 0;  // in f32 a vocabulary of terms would cost it the fourth digit
+        double sum = 0;
         for (int64_t v = 0; v < classes; ++v) {
-          below += largest - row[v];
+          sum += static_cast<double>(largest - row[v]);
         }
-        all = static_cast<T>(below / static_cast<double>(classes)) + log_sum;
+        all = static_cast<T>(sum / static_cast<double>(classes)) + log_sum;
       }
       loss.data<T>()[n] = (1 - eps) * own + eps * all;
     });

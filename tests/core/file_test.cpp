@@ -102,6 +102,8 @@ TEST(File, ReadSaysWhatIsWrong) {
   EXPECT_EQ(read_error(folder.path()),
             "[data] " + folder.path() + ": is a folder, a file is expected");
   write_file("run", path, "x");
+  EXPECT_EQ(read_error("/proc/self/mem"),
+            "[data] /proc/self/mem: cannot be read: Input/output error");
   EXPECT_EQ(read_error(path + "/below"),
             "[data] " + path + "/below: cannot be read: Not a directory");
 }

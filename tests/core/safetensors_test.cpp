@@ -78,7 +78,8 @@ void expect_equal(const TensorFile& actual, const TensorFile& expected) {
   EXPECT_EQ(actual.metadata, expected.metadata);
   ASSERT_EQ(actual.tensors.size(), expected.tensors.size());
   for (size_t i = 0; i < expected.tensors.size(); ++i) {
-    const auto& [name, tensor] = expected.tensors[i];
+    const std::string& name = expected.tensors[i].name;
+    const Tensor& tensor = expected.tensors[i].tensor;
     const Tensor& read = actual.tensors[i].tensor;
     EXPECT_EQ(actual.tensors[i].name, name);
     EXPECT_EQ(read.shape(), tensor.shape()) << name;

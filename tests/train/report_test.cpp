@@ -281,12 +281,12 @@ TEST(Chart, ThinsLongSeriesButKeepsTheirPeaks) {
   Series series;
   for (int i = 0; i < 10000; ++i) {
     series.x.push_back(i);
-    series.y.push_back(i == 5003 ? 100.0 : std::sin(i));
+    series.y.push_back(i % 1000 == 507 ? 100.0 : std::sin(i));
   }
   const std::string svg = line_chart_svg({series});
   EXPECT_EQ(tag_mistake(svg), "");
   EXPECT_LT(svg.size(), 60000U);
-  EXPECT_THAT(svg, HasSubstr(" 16L"));  // the top of the plot
+  EXPECT_EQ(count_of(svg, " 16L"), 10U);  // at the top of the plot
 }
 
 TEST(Chart, GrowsForManyNames) {
