@@ -29,6 +29,8 @@ int cgroup_cores(int otherwise) {
   return std::max(1, static_cast<int>(std::stod(quota) / period + 0.5));
 }
 
+constexpr int most_threads = 4096;
+
 thread_local bool inside_part = false;
 
 // Waits a moment; now and then lets another thread have the core, since the one that is waited for
@@ -192,6 +194,8 @@ int thread_count() { return pool()->threads(); }
 
 void set_thread_count(int count) {
   HEED_CHECK(count >= 1, "threads", "{} threads cannot work; 1 is the least", count);
+  HEED_CHECK(count <= most_threads, "threads", "{} threads are too many; {} is the most", count,
+             most_threads);
   if (count != pool()->threads()) {
     pool() = std::make_unique<Pool>(count);
   }

@@ -14,7 +14,8 @@ HEED_EXPORT int available_cores();
 
 // How many threads parallel_for uses, the caller's included. Starts as available_cores().
 HEED_EXPORT int thread_count();
-// Throws Error when count < 1. Not to be called while work is running.
+// Throws Error when count is not in [1, 4096] or the system starts no more threads; the count then
+// stays what it was. Not to be called while work is running.
 HEED_EXPORT void set_thread_count(int count);
 
 namespace detail {

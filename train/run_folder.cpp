@@ -63,7 +63,8 @@ std::vector<int64_t> RunFolder::checkpoint_steps() const {
     int64_t step = 0;
     const char* first = name.data() + step_prefix.size();
     const char* last = name.data() + name.size() - extension.size();
-    if (std::from_chars(first, last, step).ptr == last) {
+    std::from_chars(first, last, step);
+    if (checkpoint_path(step).ends_with("/" + name)) {
       steps.push_back(step);
     }
   }

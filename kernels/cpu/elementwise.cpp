@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/strided.h"
@@ -35,31 +34,31 @@ int unit_dimension(const Loop<2>& loop, size_t k) {
 // x's and y's.
 template <typename Y, typename X>
 void copy_tiles(const Loop<2>& loop, const X* x, Y* y) {
-  constexpr int64_t tile = 16;
+  constexpr int64_t tile = sizeof(Y) == 8 ? 32 : 64;
   const int64_t height = loop.shape.dim(-2);
   const int64_t width = loop.shape.dim(-1);
   const int64_t y_step = loop.strides[0].dim(-2);
   const int64_t x_step = loop.strides[1].dim(-1);
-  const int64_t strips = (height + tile - 1) / tile;
-  const int64_t grain = std::max<int64_t>(1, elementwise_grain / (tile * width));
-  parallel_for(loop.outer() / height * strips, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t strip = begin; strip < end; ++strip) {
-      const int64_t top = strip % strips * tile;
+  const int64_t down = (height + tile - 1) / tile;
+  const int64_t across = (width + tile - 1) / tile;
+  const int64_t grain = elementwise_grain / (std::min(tile, height) * std::min(tile, width));
+  parallel_for(loop.outer() / height * down * across, grain, [&](int64_t begin, int64_t end) {
+    Y turned[tile][tile];
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t left = t % across * tile;
+      const int64_t top = t / across % down * tile;
+      const int64_t row = t / across / down * height + top;
+      const int64_t columns = std::min(tile, width - left);
       const int64_t rows = std::min(tile, height - top);
-      const int64_t row = strip / strips * height + top;
-      const X* from = x + loop.offset(1, row);
-      Y* to = y + loop.offset(0, row);
-      for (int64_t left = 0; left < width; left += tile) {
-        const int64_t columns = std::min(tile, width - left);
-        Y turned[tile][tile];
-        for (int64_t j = 0; j < columns; ++j) {
-          for (int64_t i = 0; i < rows; ++i) {
-            turned[i][j] = static_cast<Y>(from[(left + j) * x_step + i]);
-          }
-        }
+      const X* from = x + loop.offset(1, row) + left * x_step;
+      Y* to = y + loop.offset(0, row) + left;
+      for (int64_t j = 0; j < columns; ++j) {
         for (int64_t i = 0; i < rows; ++i) {
-          std::copy_n(turned[i], columns, to + i * y_step + left);
+          turned[i][j] = static_cast<Y>(from[j * x_step + i]);
         }
+      }
+      for (int64_t i = 0; i < rows; ++i) {
+        std::copy_n(turned[i], columns, to + i * y_step);
       }
     }
   });
@@ -170,27 +169,11 @@ void CpuBackend::dropout(const Tensor& x, double p, const RandomState& random, c
     dropout(y, p, random, y);
     return;
   }
-  // A uniform is k 2^-24, so comparing k with p 2^24, rounded up, is exact.
-  const auto threshold = static_cast<int32_t>(std::ceil(p * 0x1.0p24));
   dispatch_floating("dropout", x.dtype(), [&]<typename T>(T) {
-    const T* px = x.data<T>();
-    T* py = y.data<T>();
-    const auto scale = static_cast<T>(1.0 / (1.0 - p));
     parallel_for(x.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
-      constexpr int64_t chunk = 1024;
-      uint32_t numbers[chunk];
-      for (int64_t i = begin; i < end;) {
-        const uint64_t position = random.offset + static_cast<uint64_t>(i);
-        const auto skipped = static_cast<int64_t>(position % 4);
-        const int64_t count = std::min(chunk - skipped, end - i);
-        vector_math::philox_blocks(random.seed, random.stream, position / 4,
-                                   (skipped + count + 3) / 4, numbers);
-        for (int64_t k = 0; k < count; ++k) {
-          const T kept = px[i + k] * scale;
-          py[i + k] = static_cast<int32_t>(numbers[skipped + k] >> 8) >= threshold ? kept : T{0};
-        }
-        i += count;
-      }
+      RandomState from = random;
+      from.offset += static_cast<uint64_t>(begin);
+      vector_math::dropout(from, p, x.data<T>() + begin, y.data<T>() + begin, end - begin);
     });
   });
 }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/random.h"
+
 // Vectorised functions over dense arrays, by Google Highway with run-time dispatch. y may be x.
 // Each exists for float and double; f32 is within a few ulp, f64 within about 1e-15 relative.
 // NaN stays NaN; exp(-inf) = 0, tanh(+-inf) = +-1.
@@ -38,9 +40,9 @@ void gated(Gate gate, const T* x, T* y, int64_t n);
 template <typename T>
 void gated_backward(Gate gate, const T* x, const T* dy, T* dx, int64_t n);
 
-// The 4 * blocks numbers of philox_block(seed, stream, block), (.., block + 1), ... in order.
-void philox_blocks(uint64_t seed, uint64_t stream, uint64_t block, int64_t blocks,
-                   uint32_t* numbers);
+// y[i] = philox_uniform(random, i) >= p ? x[i] / (1 - p) : 0
+template <typename T>
+void dropout(const RandomState& random, double p, const T* x, T* y, int64_t n);
 
 // The instruction set in use: "AVX2", "AVX3", ...
 std::string instruction_set();

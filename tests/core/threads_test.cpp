@@ -147,14 +147,19 @@ TEST_F(Threads, TwoCallersTakeTurns) {
   EXPECT_EQ(items.load(), 2 * 100 * 64);
 }
 
-TEST_F(Threads, RefusesACountBelowOne) {
-  std::string message = "no error";
-  try {
-    set_thread_count(0);
-  } catch (const Error& error) {
-    message = error.what();
-  }
-  EXPECT_EQ(message, "[threads] 0 threads cannot work; 1 is the least");
+TEST_F(Threads, RefusesACountOutOfRangeAndKeepsTheOldOne) {
+  set_thread_count(3);
+  const auto message_of = [](int count) -> std::string {
+    try {
+      set_thread_count(count);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message_of(0), "[threads] 0 threads cannot work; 1 is the least");
+  EXPECT_EQ(message_of(4097), "[threads] 4097 threads are too many; 4096 is the most");
+  EXPECT_EQ(thread_count(), 3);
 }
 
 }  // namespace

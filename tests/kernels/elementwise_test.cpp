@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/kernels/support.h"
@@ -51,6 +53,40 @@ TEST(Copy, MovesBetweenAnyLayouts) {
       }
     }
   }
+}
+
+// Matrices and batches of them, smaller and larger than a tile of any dtype.
+TEST(Copy, TransposesAnySizeOfMatrix) {
+  for (const Shape& shape : {Shape{2, 2}, Shape{2, 300}, Shape{31, 33}, Shape{64, 64},
+                             Shape{65, 63}, Shape{129, 200}, Shape{3, 70, 2, 66}}) {
+    const Tensor x = random_tensor(shape, DType::f64, 1, -100, 100);
+    for (const auto& [from, to] :
+         std::vector<std::pair<DType, DType>>{{DType::f32, DType::f32},
+                                              {DType::f64, DType::f64},
+                                              {DType::f64, DType::f32},
+                                              {DType::i32, DType::f64},
+                                              {DType::f32, DType::i32},
+                                              {DType::boolean, DType::i32}}) {
+      SCOPED_TRACE(shape.to_string() + " " + std::string(dtype_name(from)));
+      const Tensor given = from_doubles(x.to_doubles(), shape, from);
+      const Tensor expected = unset(shape, to);
+      const std::vector<double> values = from_doubles(given.to_doubles(), shape, to).to_doubles();
+      cpu().copy(laid_out(given, Layout::turned), expected);
+      EXPECT_EQ(expected.to_doubles(), values);
+      const Tensor turned = laid_out(unset(shape, to), Layout::turned);
+      cpu().copy(given, turned);
+      EXPECT_EQ(turned.to_doubles(), values);
+    }
+  }
+}
+
+TEST(Copy, TransposesOnAnyNumberOfThreads) {
+  const Tensor x = random_tensor({2, 300, 257}, DType::f32, 1);
+  expect_same_for_any_threads([&] {
+    const Tensor y = unset({257, 300, 2}, DType::f32);
+    cpu().copy(x.as_strided({257, 300, 2}, {1, 257, 300 * 257}, 0), y);
+    return y;
+  });
 }
 
 TEST(Copy, Converts) {
@@ -233,6 +269,46 @@ TEST(Dropout, KeepsWhatTheStreamSaysInAnyLayout) {
           cpu().dropout(laid_out(x, layout), p, random, y);
           expect_close(y, expected, tolerance_of(dtype));
         }
+      }
+    }
+  }
+}
+
+// Every remainder of a vector, of a block and of the chunks that numbers are drawn in; a block
+// number that passes 32 bits on the way.
+TEST(Dropout, DrawsExactlyTheNumbersOfTheStream) {
+  std::vector<int64_t> counts = {1019, 1025, 3001};
+  for (int64_t n = 0; n <= 40; ++n) {
+    counts.push_back(n);
+  }
+  const uint64_t past_32_bits = (uint64_t{1} << 34) - 37;
+  for (const int64_t count : counts) {
+    for (const uint64_t offset : {0, 1, 2, 3, 4, 7}) {
+      for (const uint64_t start : {uint64_t{0}, past_32_bits}) {
+        const RandomState random{0xFEDCBA9876543210, 0x123456789ABCDEF0, start + offset};
+        for (const DType dtype : {DType::f32, DType::f64}) {
+          const Tensor y = unset({count}, dtype);
+          cpu().dropout(Tensor::full({count}, 3, dtype), 0.75, random, y);
+          std::vector<double> expected(static_cast<size_t>(count));
+          for (size_t i = 0; i < expected.size(); ++i) {
+            expected[i] = philox_uniform(random, i) >= 0.75 ? 12 : 0;
+          }
+          ASSERT_EQ(y.to_doubles(), expected) << count << " elements from " << random.offset;
+        }
+      }
+    }
+  }
+}
+
+TEST(Dropout, ComparesWithAProbabilityThatIsNotRoundedToF32) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (uint64_t offset = 0; offset < 8; ++offset) {
+      const RandomState random{5, 9, offset};
+      const double uniform = philox_uniform(random, 0);
+      const Tensor y = unset({1}, dtype);
+      for (const double p : {std::nextafter(uniform, 0), uniform, std::nextafter(uniform, 1)}) {
+        cpu().dropout(Tensor::full({1}, 1, dtype), p, random, y);
+        EXPECT_EQ(y.item() != 0, uniform >= p);
       }
     }
   }

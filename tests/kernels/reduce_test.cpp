@@ -126,6 +126,33 @@ TEST(Reduce, DoesNotDependOnTheThreads) {
   }
 }
 
+// Runs longer and shorter than a block, and sizes around a multiple of it.
+TEST(Reduce, OfEverythingIsTheSameOnAnyNumberOfThreads) {
+  for (const Shape& shape :
+       {Shape{16'384}, Shape{16'385}, Shape{3, 40'001}, Shape{40'001, 3}, Shape{20, 30, 100}}) {
+    const Tensor x = random_tensor(shape, DType::f32, 1);
+    const Shape kept = Shape::filled(shape.rank(), 1);
+    // Every second row of twice as many: nothing merges.
+    Shape sparse = x.strides();
+    sparse[0] *= 2;
+    Shape twice = shape;
+    twice[0] *= 2;
+    const Tensor rows = random_tensor(twice, DType::f32, 2).as_strided(shape, sparse, 0);
+    for (const Tensor& view : {x, laid_out(x, Layout::turned), laid_out(x, Layout::spaced), rows}) {
+      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::maximum}) {
+        const auto compute = [&] {
+          const Tensor y = unset(kept, DType::f32);
+          cpu().reduce(op, view, y);
+          return y;
+        };
+        SCOPED_TRACE(shape.to_string());
+        expect_same_for_any_threads(compute);
+        expect_close(compute(), reduced_by_hand(op, view, kept), 1e-6);
+      }
+    }
+  }
+}
+
 TEST(ArgMax, IsTheFirstOfTheLargest) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Tensor x = from_doubles({1, 5, 2, 5, -3, -3, -3, -3, -inf, -inf, 0, -inf}, {3, 4}, dtype);

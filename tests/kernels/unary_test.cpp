@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "tests/kernels/support.h"
@@ -158,7 +160,8 @@ TEST(Unary, KeepsNanAndInfinity) {
       {UnaryOp::square, {nan, inf, inf, 0}},    {UnaryOp::square_root, {nan, inf, nan, 0}},
       {UnaryOp::exponential, {nan, inf, 0, 1}}, {UnaryOp::logarithm, {nan, inf, nan, -inf}},
       {UnaryOp::tanh, {nan, 1, -1, 0}},         {UnaryOp::sigmoid, {nan, 1, 0, 0.5}},
-      {UnaryOp::relu, {nan, inf, 0, 0}},
+      {UnaryOp::relu, {nan, inf, 0, 0}},        {UnaryOp::gelu, {nan, inf, 0, 0}},
+      {UnaryOp::gelu_tanh, {nan, inf, 0, 0}},   {UnaryOp::silu, {nan, inf, 0, 0}},
   };
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const Case& c : expectations) {
@@ -177,27 +180,18 @@ TEST(Unary, KeepsNanAndInfinity) {
   }
 }
 
+constexpr UnaryOp gates[] = {UnaryOp::gelu, UnaryOp::gelu_tanh, UnaryOp::silu};
+
 TEST(Unary, SaturatesWithoutNan) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Tensor x = from_doubles({-1e30, -1000, 1000, 1e30}, {4}, dtype);
     expect_close(apply(UnaryOp::exponential, x), {0, 0, inf, inf}, 0);
     expect_close(apply(UnaryOp::tanh, x), {-1, -1, 1, 1}, 0);
     expect_close(apply(UnaryOp::sigmoid, x), {0, 0, 1, 1}, 0);
-    for (const UnaryOp op : {UnaryOp::gelu, UnaryOp::silu}) {
+    for (const UnaryOp op : gates) {
       expect_close(apply(op, x), {0, 0, 1000, 1e30}, 1e-6);
     }
-    const Tensor slopes = unset({4}, dtype);
-    for (const UnaryOp op : {UnaryOp::gelu, UnaryOp::silu}) {
-      cpu().unary_backward(op, x, {}, Tensor::full({4}, 1, dtype), slopes);
-      expect_close(slopes, {0, 0, 1, 1}, 1e-6);
-    }
   }
-  // gelu_tanh cubes x: f32 overflows to inf inside, which tanh takes to 1.
-  const Tensor x = from_doubles({-1e15, -100, 100, 1e15}, {4}, DType::f32);
-  expect_close(apply(UnaryOp::gelu_tanh, x), {0, 0, 100, 1e15}, 1e-6);
-  const Tensor slopes = unset({4}, DType::f32);
-  cpu().unary_backward(UnaryOp::gelu_tanh, x, {}, Tensor::full({4}, 1), slopes);
-  expect_close(slopes, {0, 0, 1, 1}, 1e-6);
 }
 
 TEST(Unary, ExponentialReachesTheEndsOfTheRange) {
@@ -243,6 +237,83 @@ TEST(UnaryBackward, IsDyTimesTheSlopeAndReadsOneOperand) {
   }
 }
 
+// The error of a gate or its slope where x is up to 40, in epsilons of the larger of |x| and 1.
+TEST(Unary, GatesAreExactToAFewRoundingErrors) {
+  for (const UnaryCase& c : cases()) {
+    if (std::find(std::begin(gates), std::end(gates), c.op) == std::end(gates)) {
+      continue;
+    }
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      const double epsilon = dtype == DType::f32 ? std::numeric_limits<float>::epsilon()
+                                                 : std::numeric_limits<double>::epsilon();
+      for (const double far : {1e-3, 1.0, 6.0, 40.0}) {
+        const Tensor x = random_tensor({20011}, dtype, 3, -far, far);
+        const Tensor slopes = unset(x.shape(), dtype);
+        cpu().unary_backward(c.op, x, {}, Tensor::full(x.shape(), 1, dtype), slopes);
+        const std::vector<double> xs = x.to_doubles();
+        const std::vector<double> ys = apply(c.op, x).to_doubles();
+        const std::vector<double> dys = slopes.to_doubles();
+        Real value_error = 0;
+        Real slope_error = 0;
+        for (size_t i = 0; i < xs.size(); ++i) {
+          const Real scale = std::max(1.0, std::abs(xs[i])) * epsilon;
+          value_error = std::max(value_error, std::abs(ys[i] - c.f(xs[i])) / scale);
+          slope_error = std::max(slope_error, std::abs(dys[i] - c.slope(xs[i])) / epsilon);
+        }
+        EXPECT_LT(value_error, 1.5) << c.name << " within " << far << " " << dtype_name(dtype);
+        EXPECT_LT(slope_error, 3) << c.name << " within " << far << " " << dtype_name(dtype);
+      }
+    }
+  }
+}
+
+TEST(Unary, DoesTheTailOfEverySize) {
+  for (const UnaryCase& c : cases()) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      for (int64_t n = 0; n <= 40; ++n) {
+        SCOPED_TRACE(testing::Message() << c.name << " " << n);
+        const Tensor x = random_tensor({n}, dtype, 5, c.positive_only ? 0.1 : -4, 4);
+        expect_close(apply(c.op, x), each(x, c.f), tolerance_of(dtype));
+        // In place of dy, which is 1.
+        const Tensor dx = Tensor::full({n}, 1, dtype);
+        cpu().unary_backward(c.op, x, apply(c.op, x), dx, dx);
+        expect_close(dx, each(x, c.slope), 4 * tolerance_of(dtype));
+      }
+    }
+  }
+}
+
+TEST(UnaryBackward, OfAGateIsItsLimitFarAwayAndKeepsNan) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const UnaryOp op : gates) {
+      // Alone and inside full vectors.
+      for (const int64_t repeats : {1, 5}) {
+        std::vector<double> xs;
+        std::vector<double> slopes;
+        for (int64_t i = 0; i < repeats; ++i) {
+          for (const auto& [x, slope] : {std::pair{nan, nan},
+                                         {-inf, 0.0},
+                                         {-1e30, 0.0},
+                                         {-200.0, 0.0},
+                                         {-0.0, 0.5},
+                                         {0.0, 0.5},
+                                         {200.0, 1.0},
+                                         {1e30, 1.0},
+                                         {inf, 1.0}}) {
+            xs.push_back(x);
+            slopes.push_back(slope);
+          }
+        }
+        const Shape shape = {static_cast<int64_t>(xs.size())};
+        const Tensor dx = unset(shape, dtype);
+        cpu().unary_backward(op, from_doubles(xs, shape, dtype), {}, Tensor::full(shape, 1, dtype),
+                             dx);
+        expect_close(dx, slopes, 0);
+      }
+    }
+  }
+}
+
 TEST(UnaryBackward, IsZeroWhereReluAndAbsoluteHaveNoSlope) {
   const Tensor zero = Tensor::zeros({1});
   const Tensor dx = unset({1}, DType::f32);
@@ -254,7 +325,7 @@ TEST(UnaryBackward, IsZeroWhereReluAndAbsoluteHaveNoSlope) {
 
 TEST(Unary, DoesNotDependOnTheThreads) {
   const Tensor x = random_tensor({100003}, DType::f32, 1);
-  for (const UnaryOp op : {UnaryOp::tanh, UnaryOp::gelu}) {
+  for (const UnaryOp op : {UnaryOp::tanh, UnaryOp::gelu, UnaryOp::silu}) {
     expect_same_for_any_threads([&] { return apply(op, x); });
   }
 }

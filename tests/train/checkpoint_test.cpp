@@ -172,7 +172,11 @@ TEST_F(CheckpointFile, WhatIsNoCheckpointIsRefused) {
 
 class RunFolderFiles : public testing::Test {
  protected:
-  void SetUp() override { run_.create(); }
+  void SetUp() override {
+    log::set_level(log::Level::warning);
+    run_.create();
+  }
+  void TearDown() override { log::set_level(log::Level::info); }
   void save(int64_t step, bool is_best = false, int64_t keep = 2) {
     TrainingState state;
     state.step = step;
@@ -208,8 +212,8 @@ TEST_F(RunFolderFiles, KeepsTheLatestAndTheBest) {
 
 TEST_F(RunFolderFiles, OtherFilesAreNoCheckpoints) {
   save(10);
-  for (const char* name :
-       {"step-.safetensors", "step-12x.safetensors", "step-99.safetensors.tmp"}) {
+  for (const char* name : {"step-.safetensors", "step-12x.safetensors", "step-12.safetensors",
+                           "step-99.safetensors.tmp"}) {
     write_file("test", run_.path() + "/checkpoints/" + name, "");
   }
   EXPECT_EQ(run_.checkpoint_steps(), (std::vector<int64_t>{10}));

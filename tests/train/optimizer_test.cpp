@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "autograd/autograd.h"
 #include "autograd/functions.h"
 #include "core/error.h"
 #include "tests/support/expect_close.h"

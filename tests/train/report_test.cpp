@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -292,7 +293,7 @@ TEST(Chart, ThinsLongSeriesButKeepsTheirPeaks) {
 TEST(Chart, GrowsForManyNames) {
   std::vector<Series> many;
   for (int i = 0; i < 40; ++i) {
-    many.push_back({"run " + std::to_string(i), {0, 1}, {1, 2}, false});
+    many.push_back({fmt::format("run {}", i), {0, 1}, {1, 2}, false});
   }
   const std::string svg = line_chart_svg(many);
   EXPECT_EQ(tag_mistake(svg), "");
@@ -384,7 +385,7 @@ TEST(Alignment, AlignsLabelsByDisplayWidth) {
 TEST(Alignment, IsCutIntoStripsWhereItIsTooWide) {
   AlignmentPicture picture;
   for (int i = 1; i <= 12; ++i) {
-    picture.source.push_back("w" + std::to_string(i));
+    picture.source.push_back(fmt::format("w{}", i));
   }
   picture.target = {"x"};
   picture.weights.assign(12, 0.5F);

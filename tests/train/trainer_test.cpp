@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -225,7 +226,10 @@ const Overrides exploding = {"train.optimizer=sgd", "train.learning_rate=1e38",
 TEST_F(TrainerRuns, ANonFiniteLossStopsByName) {
   const RunFolder folder = run("stopping");
   const std::string text = mistake(config_with(exploding), folder);
-  EXPECT_EQ(text, "");
+  EXPECT_EQ(text,
+            "[train] step 2: the loss is not finite; the first parameter with such a gradient is "
+            "recurrent.weight; the step was not applied. Lower train.learning_rate, or find the op "
+            "with --check-finite");
   EXPECT_EQ(folder.load_latest().state.step, 1) << "what was whole is kept";
 }
 
@@ -237,7 +241,14 @@ TEST_F(TrainerRuns, ANonFiniteLossIsSkipped) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(train(config_with(skipping), folder), TrainingEnd::finished);
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(log, "");
+  std::string expected;
+  for (int step = 2; step <= 6; ++step) {
+    expected += fmt::format(
+        "[train] warning: step {}: the loss is not finite; the first parameter with such a "
+        "gradient is recurrent.weight; skipped\n",
+        step);
+  }
+  EXPECT_EQ(log, expected);
   const TrainingState state = folder.load_latest().state;
   EXPECT_EQ(state.step, 6);
   EXPECT_EQ(state.optimizer_steps, 1);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "core/error.h"
 #include "train/report/axis.h"
@@ -80,7 +81,11 @@ std::vector<std::vector<Point>> runs_of(const Series& series, const Plot& plot) 
       const auto [low, high] = std::minmax_element(column.begin(), column.end(),
                                                    [](Point a, Point b) { return a.y < b.y; });
       const auto [early, late] = std::minmax(low, high);
-      column = {column.front(), *early, *late, column.back()};
+      std::array kept = {column.begin(), early, late, column.end() - 1};
+      std::vector<Point> points;
+      std::for_each(kept.begin(), std::unique(kept.begin(), kept.end()),
+                    [&](auto point) { points.push_back(*point); });
+      column = std::move(points);
     }
     runs.back().insert(runs.back().end(), column.begin(), column.end());
     column.clear();
