@@ -23,7 +23,7 @@ struct ChartOptions {
   std::string title;
   std::string x_label, y_label;
   bool log_y = false;
-  std::optional<Range> y_range;  // shown at least, whatever the points
+  std::optional<Range> y_range;   // shown at least, whatever the points
   int width = 720, height = 420;  // pixels, at least 240 x 160
 };
 
