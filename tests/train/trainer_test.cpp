@@ -13,6 +13,7 @@
 #include "core/logging.h"
 #include "tests/support/expect_close.h"
 #include "tests/support/temporary_folder.h"
+#include "train/evaluation.h"
 
 namespace heed::train {
 namespace {
@@ -99,12 +100,13 @@ TEST_P(Resume, ComesToTheSameBytes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Settings, Resume,
-    testing::Values(
-        Overrides{"train.optimizer=adam", "model.dropout=0.3", "train.accumulate=2"},
-        Overrides{"train.optimizer=adadelta", "model.dropout=0.3", "train.accumulate=2"},
-        Overrides{"train.optimizer=sgd", "train.momentum=0.9"},
-        Overrides{"train.optimizer=adamw", "train.schedule=plateau", "train.validate_every=1",
-                  "train.plateau_patience=0", "data.validation=grammar:10:3-6"}),
+    testing::Values(Overrides{"train.optimizer=adam", "model.dropout=0.3", "train.accumulate=2"},
+                    Overrides{"train.optimizer=adadelta", "model.dropout=0.3",
+                              "train.accumulate=2"},
+                    Overrides{"train.optimizer=sgd", "train.momentum=0.9"},
+                    Overrides{"train.optimizer=adamw", "train.schedule=plateau",
+                              "train.validate_every=1", "train.plateau_patience=0",
+                              "train.learning_rate=0.5", "data.validation=grammar:10:3-6"}),
     [](const auto& tested) {
       const std::string& first = tested.param.front();
       return first.substr(first.find('=') + 1);
@@ -185,6 +187,33 @@ TEST_F(TrainerRuns, AccumulatedBatchesAreOneLargeBatch) {
   }
   const auto losses = values_of(run("large"), "loss");
   EXPECT_LT(losses.back(), losses.front() - 0.1) << "it learns";
+}
+
+// With all pairs in one batch and weights that stand still, the log says what evaluation measures.
+TEST_F(TrainerRuns, LogsTheLossOfEvaluation) {
+  const Config config =
+      config_with({"data.batch_size=40", "train.learning_rate=1e-30", "train.label_smoothing=0.2",
+                   "train.steps=4", "run.log_every=2"});
+  Trainer trainer(config, run("logged"));
+  trainer.run();
+  Translator& translator = trainer.translator();
+  const CorpusLoss expected = corpus_loss(
+      translator, encode_corpus(config, translator.text,
+                                load_corpus(config, config.data.train, data::Split::train),
+                                LengthFilter::apply));
+  const double loss = expected.loss_per_token();
+  const double nll = expected.nll_per_token();
+  EXPECT_GT(std::abs(loss - nll), 1e-4) << "smoothing tells them apart";
+  test::expect_close(values_of(run("logged"), "loss"), {loss, loss}, 1e-6);
+  test::expect_close(values_of(run("logged"), "nll"), {nll, nll}, 1e-6);
+}
+
+TEST_F(TrainerRuns, EveryEpochIsShuffledAnew) {
+  train(config_with({"train.learning_rate=1e-30", "train.steps=10"}), run("epochs"));
+  const auto losses = values_of(run("epochs"), "loss");
+  ASSERT_EQ(losses.size(), 10u);
+  EXPECT_NE(std::vector<double>(losses.begin(), losses.begin() + 5),
+            std::vector<double>(losses.begin() + 5, losses.end()));
 }
 
 TEST_F(TrainerRuns, ClippingScalesTheUpdate) {
