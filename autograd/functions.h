@@ -1,6 +1,7 @@
 #pragma once
 
 // Every differentiable function.
+#include "autograd/functions/attention.h"
 #include "autograd/functions/elementwise.h"
 #include "autograd/functions/network.h"
 #include "autograd/functions/products.h"

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "autograd/functions.h"
 #include "autograd/functions/support.h"
 
@@ -38,6 +40,41 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   const Tensor centred = x - mean(x, {-1}, true);
   const Tensor variance = mean(square(centred), {-1}, true);
   return centred / square_root(variance + epsilon) * weight + bias;
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {
+  return x / square_root(mean(square(x), {-1}, true) + epsilon) * weight;
+}
+
+Tensor rotary(const Tensor& x, const Tensor& positions, double base, RotaryPairing pairing) {
+  const int64_t pairs = x.dim(-1) / 2;
+  std::vector<double> cosines;
+  std::vector<double> sines;
+  for (const double position : positions.to_doubles()) {
+    for (int64_t i = 0; i < pairs; ++i) {
+      const double exponent = static_cast<double>(-i) / static_cast<double>(pairs);
+      const double angle = position * std::pow(base, exponent);
+      cosines.push_back(std::cos(angle));
+      sines.push_back(std::sin(angle));
+    }
+  }
+  Shape table = positions.shape();
+  table.push_back(pairs);
+  const auto as_tensor = [&](const std::vector<double>& values) {
+    return to_dtype(Tensor::from_vector(values, table, x.device()), x.dtype());
+  };
+  const Tensor cosine = as_tensor(cosines);
+  const Tensor sine = as_tensor(sines);
+  // Pairs as the last dimension, or the last but one.
+  const bool interleaved = pairing == RotaryPairing::interleaved;
+  Shape paired = x.shape();
+  paired[x.rank() - 1] = interleaved ? pairs : 2;
+  paired.push_back(interleaved ? 2 : pairs);
+  const int dim = interleaved ? -1 : -2;
+  const std::vector<Tensor> ends = unstack(reshape(x, paired), dim);
+  const std::vector<Tensor> turned = {ends[0] * cosine - ends[1] * sine,
+                                      ends[0] * sine + ends[1] * cosine};
+  return reshape(stack(turned, dim), x.shape());
 }
 
 Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h, const Tensor& mask) {

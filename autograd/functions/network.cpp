@@ -1,5 +1,8 @@
 #include "autograd/functions/network.h"
 
+#include <cmath>
+#include <numeric>
+
 #include "autograd/functions/support.h"
 
 namespace heed {
@@ -168,6 +171,39 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
                                                  g, dx, dweight, dbias);
                   return {view(dx, shape), dweight, dbias};
                 });
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {
+  check_floating("rms_norm", x);
+  check_rows_vector("rms_norm", "weight", weight, x);
+  return composed::rms_norm(x, weight, epsilon);
+}
+
+Tensor rotary(const Tensor& x, const Tensor& positions, double base, RotaryPairing pairing) {
+  check_floating("rotary", x);
+  HEED_CHECK(x.rank() > 0 && x.dim(-1) % 2 == 0, "rotary",
+             "the last dimension does not split into pairs: {}", describe("x", x));
+  HEED_CHECK(positions.defined() && positions.dtype() == DType::i32, "rotary",
+             "positions are i32: {}",
+             positions.defined() ? describe("positions", positions) : "undefined");
+  bool fits = positions.rank() < x.rank();
+  for (int i = 1; fits && i <= positions.rank(); ++i) {
+    fits = positions.dim(-i) == 1 || positions.dim(-i) == x.dim(-i - 1);
+  }
+  HEED_CHECK(fits, "rotary", "positions (..., T) do not fit x (..., T, D): {}, {}",
+             describe("positions", positions), describe("x", x));
+  HEED_CHECK(base > 0 && std::isfinite(base), "rotary", "the base {} is not a positive number",
+             base);
+  return composed::rotary(x, positions, base, pairing);
+}
+
+Tensor rotary(const Tensor& x, int64_t offset, double base, RotaryPairing pairing) {
+  check_floating("rotary", x);
+  HEED_CHECK(x.rank() >= 2, "rotary", "there is no dimension of positions, x is (..., T, D): {}",
+             describe("x", x));
+  std::vector<int32_t> positions(static_cast<size_t>(x.dim(-2)));
+  std::iota(positions.begin(), positions.end(), static_cast<int32_t>(offset));
+  return rotary(x, Tensor::from_vector(positions, {x.dim(-2)}, x.device()), base, pairing);
 }
 
 Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h, const Tensor& mask) {

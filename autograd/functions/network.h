@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "core/export.h"
 #include "core/tensor.h"
 
@@ -35,6 +37,20 @@ HEED_EXPORT CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targe
 HEED_EXPORT Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                               double epsilon = 1e-5);
 
+// x / sqrt(mean(x^2) + epsilon) * weight over the last dimension (Zhang & Sennrich 2019);
+// weight (C).
+HEED_EXPORT Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon = 1e-6);
+
+// Which elements of a vector turn together: (2i, 2i + 1), or (i, i + D/2).
+enum class RotaryPairing : uint8_t { interleaved, half };
+// Turns pair i of x (..., T, D), D even, at position p by the angle p / base^(2i/D) (Su et al.
+// 2021, RoFormer 3.2.2). positions i32, broadcasting to x without its last dimension; or
+// offset, offset + 1, ... along T.
+HEED_EXPORT Tensor rotary(const Tensor& x, const Tensor& positions, double base = 10000,
+                          RotaryPairing pairing = RotaryPairing::interleaved);
+HEED_EXPORT Tensor rotary(const Tensor& x, int64_t offset = 0, double base = 10000,
+                          RotaryPairing pairing = RotaryPairing::interleaved);
+
 // One GRU step from projected gates, ordered r, z, n (docs/numerics.md):
 // gates_x = x W_ih^T + b_ih, gates_h = h W_hh^T + b_hh (B, 3H), h (B, H) -> (B, H).
 // Rows whose mask (B) is false keep h.
@@ -53,6 +69,9 @@ HEED_EXPORT CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targe
                                        const CrossEntropyOptions& options = {});
 HEED_EXPORT Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                               double epsilon = 1e-5);
+HEED_EXPORT Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon = 1e-6);
+HEED_EXPORT Tensor rotary(const Tensor& x, const Tensor& positions, double base = 10000,
+                          RotaryPairing pairing = RotaryPairing::interleaved);
 HEED_EXPORT Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
                             const Tensor& mask = {});
 HEED_EXPORT Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& weight);

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "autograd/functions.h"
 #include "autograd/op_cases/op_cases.h"
 
@@ -231,6 +233,33 @@ std::vector<ErrorCase> particular_errors() {
          layer_norm(f64({2, 3}), f64({2}), f64({3}));
        },
        "[layer_norm] weight (C) does not fit x (..., C): weight f64 (2), x f64 (2, 3)"},
+      {"rms_norm",
+       [] {
+         rms_norm(f64({2, 3}), f64({2}));
+       },
+       "[rms_norm] weight (C) does not fit x (..., C): weight f64 (2), x f64 (2, 3)"},
+      {"rotary", [] { rotary(f64({4})); },
+       "[rotary] there is no dimension of positions, x is (..., T, D): x f64 (4)"},
+      {"rotary",
+       [] {
+         rotary(f64({2, 3}));
+       },
+       "[rotary] the last dimension does not split into pairs: x f64 (2, 3)"},
+      {"rotary",
+       [] {
+         rotary(f64({2, 4}), f64({2}));
+       },
+       "[rotary] positions are i32: positions f64 (2)"},
+      {"rotary",
+       [] {
+         rotary(f64({2, 4}), i32({0, 1, 2}));
+       },
+       "[rotary] positions (..., T) do not fit x (..., T, D): positions i32 (3), x f64 (2, 4)"},
+      {"rotary",
+       [] {
+         rotary(f64({2, 4}), 0, 0.0);
+       },
+       "[rotary] the base 0 is not a positive number"},
       {"gru_cell",
        [] {
          gru_cell(f64({2, 9}), f64({2, 9}), f64({2, 2}));
@@ -256,6 +285,70 @@ std::vector<ErrorCase> particular_errors() {
   };
 }
 
+std::vector<ErrorCase> attention_errors() {
+  constexpr const char* op = "scaled_dot_product_attention";
+  std::vector<ErrorCase> cases;
+  const auto refuse = [&](const Tensor& query, const Tensor& key, const Tensor& value,
+                          const std::string& text, const AttentionOptions& options = {}) {
+    cases.push_back({op, [=] { scaled_dot_product_attention(query, key, value, options); },
+                     fmt::format("[{}] {}", op, text)});
+  };
+  const Tensor query = f64({2, 3, 4, 5});
+  const Tensor key = f64({2, 3, 6, 5});
+  const Tensor value = f64({2, 3, 6, 7});
+  refuse(i32({1, 2}), key, value, "f32 or f64 is expected: input i32 (2)");
+  refuse(query, Tensor(), value, "key is undefined");
+  refuse(query, f32({2, 3, 6, 5}), value,
+         "dtypes differ: query f64 (2, 3, 4, 5), key f32 (2, 3, 6, 5)");
+  refuse(query, key, f32({2, 3, 6, 7}),
+         "dtypes differ: query f64 (2, 3, 4, 5), value f32 (2, 3, 6, 7)");
+  refuse(f64({4, 5}), f64({6, 5}), f64({6, 7}),
+         "query, key and value are all (B, H, length, width) or all (B, length, width): query f64 "
+         "(4, 5), key f64 (6, 5), value f64 (6, 7)");
+  refuse(query, f64({3, 6, 5}), value,
+         "query, key and value are all (B, H, length, width) or all (B, length, width): query f64 "
+         "(2, 3, 4, 5), key f64 (3, 6, 5), value f64 (2, 3, 6, 7)");
+  refuse(query, f64({1, 3, 6, 5}), value,
+         "batches or heads differ: query f64 (2, 3, 4, 5), key f64 (1, 3, 6, 5), value f64 "
+         "(2, 3, 6, 7)");
+  refuse(query, key, f64({2, 1, 6, 7}),
+         "batches or heads differ: query f64 (2, 3, 4, 5), key f64 (2, 3, 6, 5), value f64 "
+         "(2, 1, 6, 7)");
+  refuse(query, f64({2, 3, 6, 4}), value,
+         "widths differ: query f64 (2, 3, 4, 5), key f64 (2, 3, 6, 4)");
+  refuse(query, key, f64({2, 3, 5, 7}),
+         "there is not one value for each key: key f64 (2, 3, 6, 5), value f64 (2, 3, 5, 7)");
+  const auto masked = [](const Tensor& rule) {
+    AttentionOptions options;
+    options.mask = rule;
+    return options;
+  };
+  refuse(query, key, value, "a mask is boolean (true = may attend), this one is mask f64 (4, 6)",
+         masked(f64({4, 6})));
+  refuse(query, key, value, "the mask (2, 4, 6) does not broadcast to (2, 3, 4, 6)",
+         masked(mask({2, 4, 6})));
+  refuse(f64({2, 4, 5}), f64({2, 6, 5}), f64({2, 6, 7}),
+         "the mask (2, 1, 4, 6) does not broadcast to (2, 4, 6)", masked(mask({2, 1, 4, 6})));
+  const auto biased = [](const Tensor& bias) {
+    AttentionOptions options;
+    options.bias = bias;
+    return options;
+  };
+  refuse(query, key, value, "dtypes differ: query f64 (2, 3, 4, 5), bias f32 (4, 6)",
+         biased(f32({4, 6})));
+  refuse(query, key, value, "the bias (6, 4) does not broadcast to (2, 3, 4, 6)",
+         biased(f64({6, 4})));
+  AttentionOptions options;
+  options.dropout = 1;
+  refuse(query, key, value, "the probability 1 is not in [0, 1)", options);
+  options.dropout = -0.5;
+  refuse(query, key, value, "the probability -0.5 is not in [0, 1)", options);
+  options.dropout = 0;
+  options.scale = std::numeric_limits<double>::infinity();
+  refuse(query, key, value, "the scale inf is not finite", options);
+  return cases;
+}
+
 }  // namespace
 
 const std::vector<ErrorCase>& error_cases() {
@@ -263,6 +356,8 @@ const std::vector<ErrorCase>& error_cases() {
     std::vector<ErrorCase> all = operand_errors();
     const std::vector<ErrorCase> particular = particular_errors();
     all.insert(all.end(), particular.begin(), particular.end());
+    const std::vector<ErrorCase> attention = attention_errors();
+    all.insert(all.end(), attention.begin(), attention.end());
     return all;
   }();
   return table;

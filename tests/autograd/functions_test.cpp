@@ -128,5 +128,42 @@ TEST(Comparisons, AreBooleanAndBroadcast) {
   EXPECT_FALSE(requires_grad(less(a, b)));
 }
 
+// --- rotary positions
+// ----------------------------------------------------------------------------
+
+TEST(Rotary, TurnsPairsByTheirAngles) {
+  const Tensor x = Tensor::from_vector<double>({1, 0, 0, 1, 1, 0, 0, 1}, {2, 4});
+  const double slow = 1 / std::sqrt(100.0);  // base^(-2/4)
+  const Tensor y = rotary(x, 2, 100);
+  test::expect_close(y.to_doubles(),
+                     {std::cos(2), std::sin(2), -std::sin(2 * slow), std::cos(2 * slow),
+                      std::cos(3), std::sin(3), -std::sin(3 * slow), std::cos(3 * slow)},
+                     1e-15);
+  // (0, 2) and (1, 3) are pairs here.
+  const Tensor z = rotary(slice(x, 0, 0, 1), 2, 100, RotaryPairing::half);
+  test::expect_close(z.to_doubles(),
+                     {std::cos(2), -std::sin(2 * slow), std::sin(2), std::cos(2 * slow)}, 1e-15);
+}
+
+TEST(Rotary, ProductsDependOnTheDistanceAlone) {
+  for (const RotaryPairing pairing : {RotaryPairing::interleaved, RotaryPairing::half}) {
+    const Tensor query = Tensor::from_vector<double>({1, 2, -3, 0.5, 1, -1}, {1, 6});
+    const Tensor key = Tensor::from_vector<double>({0.3, -1, 2, 1, -2, 0.7}, {1, 6});
+    const auto product = [&](int64_t at, int64_t other) {
+      return sum(rotary(query, at, 10000, pairing) * rotary(key, other, 10000, pairing)).item();
+    };
+    EXPECT_NEAR(product(107, 100), product(7, 0), 1e-12);
+    EXPECT_GT(std::abs(product(7, 0) - product(8, 0)), 0.01);
+  }
+}
+
+TEST(Rotary, PositionsMayDifferByRowOfTheBatch) {
+  const Tensor x = Tensor::from_vector<double>({1, 2, 3, 4, 5, 6, 7, 8}, {2, 1, 2, 2});
+  const Tensor positions = Tensor::from_vector<int32_t>({3, 4, 0, 1}, {2, 1, 2});
+  const Tensor y = rotary(x, positions);
+  test::expect_close(slice(y, 0, 0, 1), rotary(slice(x, 0, 0, 1), 3), 0);
+  test::expect_close(slice(y, 0, 1, 2), rotary(slice(x, 0, 1, 2), 0), 0);
+}
+
 }  // namespace
 }  // namespace heed

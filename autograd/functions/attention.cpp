@@ -1,0 +1,168 @@
+#include "autograd/functions/attention.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "autograd/functions/elementwise.h"
+#include "autograd/functions/network.h"
+#include "autograd/functions/products.h"
+#include "autograd/functions/reductions.h"
+#include "autograd/functions/support.h"
+#include "autograd/functions/views.h"
+
+namespace heed {
+
+using namespace support;
+
+namespace {
+
+constexpr const char* op_name = "scaled_dot_product_attention";
+
+// Checked arguments with their head dimension, (B, H, L, D) throughout.
+struct Arguments {
+  Tensor query, key, value;
+  Tensor mask, bias;  // rank 4, sizes 1 where they repeat; undefined when there is none
+  double scale;
+  double dropout;
+  bool causal;
+  bool heads_given;
+};
+
+void check_bias(const Tensor& query, const Tensor& bias, const Shape& scores) {
+  check_alike(op_name, "query", query, "bias", bias);
+  bool fits = bias.rank() <= scores.rank();
+  for (int i = 1; fits && i <= bias.rank(); ++i) {
+    fits = bias.dim(-i) == 1 || bias.dim(-i) == scores.dim(-i);
+  }
+  HEED_CHECK(fits, op_name, "the bias {} does not broadcast to {}", bias.shape().to_string(),
+             scores.to_string());
+}
+
+// x (B, L, S), or with dimensions missing at the left, as (B, H, L, S) with sizes of 1.
+Tensor with_heads(Tensor x, bool heads_given) {
+  if (!heads_given && x.rank() == 3) {
+    x = unsqueeze(x, 1);
+  }
+  while (x.rank() < 4) {
+    x = unsqueeze(x, 0);
+  }
+  return x;
+}
+
+Arguments checked(const Tensor& query, const Tensor& key, const Tensor& value,
+                  const AttentionOptions& options) {
+  check_floating(op_name, query);
+  check_alike(op_name, "query", query, "key", key);
+  check_alike(op_name, "query", query, "value", value);
+  const int rank = query.rank();
+  HEED_CHECK((rank == 3 || rank == 4) && key.rank() == rank && value.rank() == rank, op_name,
+             "query, key and value are all (B, H, length, width) or all (B, length, width): {}, "
+             "{}, {}",
+             describe("query", query), describe("key", key), describe("value", value));
+  bool same_batch = true;
+  for (int i = 0; i + 2 < rank; ++i) {
+    same_batch = same_batch && key.dim(i) == query.dim(i) && value.dim(i) == query.dim(i);
+  }
+  HEED_CHECK(same_batch, op_name, "batches or heads differ: {}, {}, {}", describe("query", query),
+             describe("key", key), describe("value", value));
+  HEED_CHECK(key.dim(-1) == query.dim(-1), op_name, "widths differ: {}, {}",
+             describe("query", query), describe("key", key));
+  HEED_CHECK(value.dim(-2) == key.dim(-2), op_name, "there is not one value for each key: {}, {}",
+             describe("key", key), describe("value", value));
+  Shape scores = query.shape();
+  scores[rank - 1] = key.dim(-2);
+  if (options.mask.defined()) {
+    check_mask(op_name, options.mask, scores);
+  }
+  if (options.bias.defined()) {
+    check_bias(query, options.bias, scores);
+  }
+  HEED_CHECK(options.dropout >= 0 && options.dropout < 1, op_name,
+             "the probability {} is not in [0, 1)", options.dropout);
+  const auto width = static_cast<double>(std::max<int64_t>(1, query.dim(-1)));
+  const double scale = options.scale.value_or(1 / std::sqrt(width));
+  HEED_CHECK(std::isfinite(scale), op_name, "the scale {} is not finite", scale);
+  const bool heads = rank == 4;
+  return {heads ? query : unsqueeze(query, 1),
+          heads ? key : unsqueeze(key, 1),
+          heads ? value : unsqueeze(value, 1),
+          options.mask.defined() ? with_heads(options.mask, heads) : Tensor(),
+          options.bias.defined() ? with_heads(options.bias, heads) : Tensor(),
+          scale,
+          options.dropout,
+          options.causal,
+          heads};
+}
+
+// --- composed
+// ------------------------------------------------------------------------------------
+
+// Positions first, first + 1, ..., i32.
+Tensor positions(int64_t first, int64_t count, const Shape& shape, Device device) {
+  std::vector<int32_t> values(static_cast<size_t>(count));
+  std::iota(values.begin(), values.end(), static_cast<int32_t>(first));
+  return Tensor::from_vector(values, shape, device);
+}
+
+// mask and causal together; undefined when everything may attend to everything.
+Tensor combined_mask(const Arguments& a) {
+  if (!a.causal) {
+    return a.mask;
+  }
+  const int64_t queries = a.query.dim(2);
+  const int64_t keys = a.key.dim(2);
+  const Device device = a.query.device();
+  const Tensor causal = less_equal(positions(0, keys, {1, 1, 1, keys}, device),
+                                   positions(keys - queries, queries, {1, 1, queries, 1}, device));
+  return a.mask.defined() ? where(a.mask, causal, Tensor::full({}, 0, DType::boolean, device))
+                          : causal;
+}
+
+bool all_finite(const Tensor& x) {
+  const Tensor finite = Tensor::empty({1}, DType::boolean, x.device());
+  kernels::backend(x).all_finite(x, finite);
+  return finite.to_vector<bool>().front();
+}
+
+AttentionWithWeights compose(const Arguments& a) {
+  const Tensor mask = combined_mask(a);
+  // Products multiply what is masked by 0, which NaN and inf survive: with one of them about, each
+  // query gets copies of its own in which masked keys and values are 0.
+  const bool by_row =
+      mask.defined() && !(all_finite(a.query) && all_finite(a.key) && all_finite(a.value));
+  const auto copies =
+      [&, zero = Tensor::zeros({}, a.query.dtype(), a.query.device())](const Tensor& x) {
+        return where(unsqueeze(mask, 4), unsqueeze(x, 2), zero);
+      };
+  const Tensor query = a.query * a.scale;
+  Tensor scores =
+      by_row ? sum(unsqueeze(query, 3) * copies(a.key), {4}) : matmul(query, transpose(a.key));
+  if (a.bias.defined()) {
+    scores = scores + a.bias;
+  }
+  const Tensor weights = dropout(softmax(scores, mask), a.dropout);
+  const Tensor output =
+      by_row ? sum(unsqueeze(weights, 4) * copies(a.value), {3}) : matmul(weights, a.value);
+  return a.heads_given ? AttentionWithWeights{output, weights}
+                       : AttentionWithWeights{squeeze(output, 1), squeeze(weights, 1)};
+}
+
+}  // namespace
+
+AttentionWithWeights attention_with_weights(const Tensor& query, const Tensor& key,
+                                            const Tensor& value, const AttentionOptions& options) {
+  return compose(checked(query, key, value, options));
+}
+
+Tensor composed::scaled_dot_product_attention(const Tensor& query, const Tensor& key,
+                                              const Tensor& value,
+                                              const AttentionOptions& options) {
+  return compose(checked(query, key, value, options)).output;
+}
+
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const AttentionOptions& options) {
+  return compose(checked(query, key, value, options)).output;
+}
+
+}  // namespace heed

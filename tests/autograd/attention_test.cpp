@@ -1,0 +1,302 @@
+#include "autograd/functions/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "autograd/autograd.h"
+#include "autograd/functions.h"
+#include "kernels/backend.h"
+#include "tests/support/expect_close.h"
+
+// Both paths of attention: worked examples by hand, and what masks promise.
+namespace heed {
+namespace {
+
+using Values = std::vector<double>;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Tensor of(const Values& values, const Shape& shape) { return Tensor::from_vector(values, shape); }
+
+Tensor random(const Shape& shape, uint64_t stream) {
+  Generator generator(3, stream);
+  Values values;
+  for (int64_t i = 0; i < shape.numel(); ++i) {
+    values.push_back(2 * generator.uniform() - 1);
+  }
+  return of(values, shape);
+}
+
+Tensor mask_of(const std::vector<bool>& values, const Shape& shape) {
+  return Tensor::from_vector(values, shape);
+}
+
+// Runs each test with the fused kernels and without.
+class Attention : public testing::TestWithParam<bool> {
+ protected:
+  Attention() { kernels::set_fused_kernels(GetParam()); }
+  ~Attention() override { kernels::set_fused_kernels(true); }
+};
+INSTANTIATE_TEST_SUITE_P(Paths, Attention, testing::Values(true, false),
+                         [](const auto& path) { return path.param ? "Fused" : "Composed"; });
+
+const Values three_values = {2, 0, 0, 4, 2, 2};
+
+// --- worked examples
+// -----------------------------------------------------------------------------
+
+TEST_P(Attention, WeightsAverageTheValues) {
+  // Scores ln 2, 0, 0 at scale 1 give weights 0.5, 0.25, 0.25.
+  const Tensor query = of({std::log(2.0), 0}, {1, 1, 1, 2});
+  const Tensor key = of({1, 0, 0, 1, 0, -1}, {1, 1, 3, 2});
+  const Tensor value = of(three_values, {1, 1, 3, 2});
+  AttentionOptions options;
+  options.scale = 1;
+  test::expect_close(scaled_dot_product_attention(query, key, value, options).to_doubles(),
+                     {1.5, 1.5}, 1e-14);
+  test::expect_close(attention_with_weights(query, key, value, options).weights.to_doubles(),
+                     {0.5, 0.25, 0.25}, 1e-14);
+}
+
+TEST_P(Attention, WorkedExample) {
+  const Tensor query = of({1, 0}, {1, 1, 1, 2});
+  const Tensor key = of({1, 0, 0, 1, 1, 1}, {1, 1, 3, 2});
+  const Tensor value = of(three_values, {1, 1, 3, 2});
+  test::expect_close(scaled_dot_product_attention(query, key, value).to_doubles(),
+                     {1.604448, 1.593327}, 1e-6);
+  test::expect_close(attention_with_weights(query, key, value).weights.to_doubles(),
+                     {0.401112, 0.197776, 0.401112}, 1e-6);
+  AttentionOptions options;
+  options.mask = mask_of({true, true, false}, {3});
+  test::expect_close(scaled_dot_product_attention(query, key, value, options).to_doubles(),
+                     {1.339523, 1.320954}, 1e-6);
+  const Values weights = attention_with_weights(query, key, value, options).weights.to_doubles();
+  test::expect_close(weights, {0.669762, 0.330238, 0}, 1e-6);
+  EXPECT_EQ(weights[2], 0);
+}
+
+TEST_P(Attention, ValuesHaveTheirOwnWidthAndHeadsAreOptional) {
+  const Tensor query = random({2, 3, 4}, 1);
+  const Tensor key = random({2, 5, 4}, 2);
+  const Tensor value = random({2, 5, 6}, 3);
+  const AttentionWithWeights both = attention_with_weights(query, key, value);
+  EXPECT_EQ(both.weights.shape().to_string(), "(2, 3, 5)");
+  EXPECT_EQ(both.output.shape().to_string(), "(2, 3, 6)");
+  const Tensor output = scaled_dot_product_attention(query, key, value);
+  test::expect_close(output, both.output, 1e-14);
+  const Tensor with_heads =
+      scaled_dot_product_attention(unsqueeze(query, 1), unsqueeze(key, 1), unsqueeze(value, 1));
+  EXPECT_EQ(with_heads.shape().to_string(), "(2, 1, 3, 6)");
+  test::expect_close(squeeze(with_heads, 1), output, 0);
+}
+
+TEST_P(Attention, AMaskWithoutHeadsBroadcastsOverTheBatch) {
+  const Tensor query = random({2, 2, 3}, 1);
+  const Tensor key = random({2, 2, 3}, 2);
+  AttentionOptions options;
+  options.mask = mask_of({true, false, true, true, false, true, true, false}, {2, 2, 2});
+  const Tensor all = scaled_dot_product_attention(query, key, key, options);
+  for (int64_t b = 0; b < 2; ++b) {
+    AttentionOptions one;
+    one.mask = slice(options.mask, 0, b, b + 1);
+    const Tensor k = slice(key, 0, b, b + 1);
+    test::expect_close(slice(all, 0, b, b + 1),
+                       scaled_dot_product_attention(slice(query, 0, b, b + 1), k, k, one), 1e-14);
+  }
+}
+
+// The last query sees all keys, whichever of the two are more.
+TEST_P(Attention, CausalIsAlignedBottomRight) {
+  const auto seen = [](int64_t queries, int64_t keys) {
+    AttentionOptions options;
+    options.causal = true;
+    // Equal scores and one-hot values: the output is the weights.
+    Values identity(static_cast<size_t>(keys * keys), 0.0);
+    for (int64_t s = 0; s < keys; ++s) {
+      identity[static_cast<size_t>(s * (keys + 1))] = 1;
+    }
+    return scaled_dot_product_attention(Tensor::zeros({1, queries, 2}, DType::f64),
+                                        Tensor::zeros({1, keys, 2}, DType::f64),
+                                        of(identity, {1, keys, keys}), options)
+        .to_doubles();
+  };
+  test::expect_close(seen(2, 3), {0.5, 0.5, 0, 1.0 / 3, 1.0 / 3, 1.0 / 3}, 1e-15);
+  test::expect_close(seen(3, 2), {0, 0, 1, 0, 0.5, 0.5}, 1e-15);
+  test::expect_close(seen(1, 2), {0.5, 0.5}, 1e-15);
+}
+
+// --- masks
+// ---------------------------------------------------------------------------------------
+
+struct Results {
+  Values output, dquery, dkey, dvalue;
+};
+
+Results run(const Tensor& query, const Tensor& key, const Tensor& value,
+            const AttentionOptions& options) {
+  for (const Tensor& x : {query, key, value}) {
+    set_requires_grad(x);
+  }
+  const Tensor output = scaled_dot_product_attention(query, key, value, options);
+  backward(output, random(output.shape(), 9));
+  return {output.to_doubles(), gradient(query).to_doubles(), gradient(key).to_doubles(),
+          gradient(value).to_doubles()};
+}
+
+void expect_same(const Results& actual, const Results& expected) {
+  EXPECT_EQ(actual.output, expected.output);
+  EXPECT_EQ(actual.dquery, expected.dquery);
+  EXPECT_EQ(actual.dkey, expected.dkey);
+  EXPECT_EQ(actual.dvalue, expected.dvalue);
+}
+
+void expect_close(const Results& actual, const Results& expected, double tolerance) {
+  test::expect_close(actual.output, expected.output, tolerance);
+  test::expect_close(actual.dquery, expected.dquery, tolerance);
+  test::expect_close(actual.dkey, expected.dkey, tolerance);
+  test::expect_close(actual.dvalue, expected.dvalue, tolerance);
+}
+
+TEST_P(Attention, ARowThatMayAttendToNothingGivesZeroAndNoGradient) {
+  AttentionOptions options;
+  options.mask = mask_of({true, false, false, false, true, true}, {3, 2});
+  const Results some =
+      run(random({1, 3, 2}, 1), random({1, 2, 2}, 2), random({1, 2, 3}, 3), options);
+  EXPECT_EQ(Values(some.output.begin() + 3, some.output.begin() + 6), Values(3, 0.0));
+  EXPECT_EQ(Values(some.dquery.begin() + 2, some.dquery.begin() + 4), Values(2, 0.0));
+  options.mask = mask_of({false}, {1});
+  const Results none =
+      run(random({1, 3, 2}, 1), random({1, 2, 2}, 2), random({1, 2, 3}, 3), options);
+  EXPECT_EQ(none.output, Values(9, 0.0));
+  EXPECT_EQ(none.dquery, Values(6, 0.0));
+  EXPECT_EQ(none.dkey, Values(4, 0.0));
+  EXPECT_EQ(none.dvalue, Values(6, 0.0));
+}
+
+TEST_P(Attention, RowsOverNoKeysGiveZero) {
+  const Results empty = run(random({1, 2, 3}, 1), random({1, 0, 3}, 2), random({1, 0, 2}, 3), {});
+  EXPECT_EQ(empty.output, Values(4, 0.0));
+  EXPECT_EQ(empty.dquery, Values(6, 0.0));
+}
+
+// The numbers of `x` with `what` in the given rows of its last but one dimension.
+Tensor spoilt(const Tensor& x, const std::vector<int64_t>& rows, double what) {
+  const Tensor y = x.clone();
+  for (const int64_t row : rows) {
+    for (int64_t i = 0; i < x.dim(-1); ++i) {
+      y.data<double>()[row * x.dim(-1) + i] = what;
+    }
+  }
+  return y;
+}
+
+TEST_P(Attention, MaskedKeysAndValuesReachNothing) {
+  const Tensor query = random({1, 3, 2}, 1);
+  const Tensor key = random({1, 4, 2}, 2);
+  const Tensor value = random({1, 4, 3}, 3);
+  AttentionOptions options;
+  options.mask = mask_of({true, false, true, false}, {4});
+  const Results clean = run(query.clone(), key.clone(), value.clone(), options);
+  EXPECT_EQ(Values(clean.dkey.begin() + 2, clean.dkey.begin() + 4), Values(2, 0.0));
+  for (const double what : {nan, infinity, -infinity}) {
+    const Results run_spoilt =
+        run(query.clone(), spoilt(key, {1, 3}, what), spoilt(value, {1, 3}, what), options);
+    expect_close(run_spoilt, clean, 1e-14);
+    EXPECT_EQ(run_spoilt.dkey[2], 0);
+    EXPECT_EQ(run_spoilt.dvalue[3], 0);
+  }
+}
+
+// A key that only the last query may see spoils that query alone.
+TEST_P(Attention, WhatIsMaskedForOneQueryReachesOnlyTheOthers) {
+  const Tensor query = random({1, 3, 2}, 1);
+  const Tensor key = random({1, 3, 2}, 2);
+  const Tensor value = random({1, 3, 3}, 3);
+  AttentionOptions causal;
+  causal.causal = true;
+  const Results clean = run(query.clone(), key.clone(), value.clone(), causal);
+  const Results bad = run(query.clone(), spoilt(key, {2}, nan), spoilt(value, {2}, nan), causal);
+  test::expect_close(Values(bad.output.begin(), bad.output.begin() + 6),
+                     Values(clean.output.begin(), clean.output.begin() + 6), 1e-14);
+  test::expect_close(Values(bad.dquery.begin(), bad.dquery.begin() + 4),
+                     Values(clean.dquery.begin(), clean.dquery.begin() + 4), 1e-14);
+  for (size_t i = 6; i < 9; ++i) {
+    EXPECT_TRUE(std::isnan(bad.output[i]));
+  }
+}
+
+// What stands in the query of a row that may attend to nothing reaches no key.
+TEST_P(Attention, AQueryThatMayAttendToNothingReachesNothing) {
+  const Tensor query = random({1, 2, 2}, 1);
+  const Tensor key = random({1, 3, 2}, 2);
+  const Tensor value = random({1, 3, 3}, 3);
+  AttentionOptions options;
+  options.mask = mask_of({true, false}, {2, 1});
+  const Results clean = run(query.clone(), key.clone(), value.clone(), options);
+  expect_close(run(spoilt(query, {1}, nan), key.clone(), value.clone(), options), clean, 1e-14);
+}
+
+// A bias of -inf is a weight of 0, and a row of them a row that attends to nothing.
+TEST_P(Attention, ABiasOfMinusInfinityMasks) {
+  AttentionOptions biased;
+  biased.bias = of({0, -infinity, 0, -infinity, -infinity, -infinity}, {2, 3});
+  AttentionOptions masked;
+  masked.mask = mask_of({true, false, true, false, false, false}, {2, 3});
+  const auto run_with = [](const AttentionOptions& options) {
+    return run(random({2, 2, 4}, 1), random({2, 3, 4}, 2), random({2, 3, 5}, 3), options);
+  };
+  expect_close(run_with(biased), run_with(masked), 1e-14);
+}
+
+TEST_P(Attention, ChangesBehindAQueryLeaveItsBitsAlone) {
+  AttentionOptions causal;
+  causal.causal = true;
+  const auto output = [&](double last) {
+    const auto x = [&](uint64_t stream) { return spoilt(random({1, 37, 8}, stream), {36}, last); };
+    const Values all = scaled_dot_product_attention(x(1), x(2), x(3), causal).to_doubles();
+    return Values(all.begin(), all.end() - 8);
+  };
+  EXPECT_EQ(output(0.5), output(-3));
+}
+
+// --- dropout
+// -------------------------------------------------------------------------------------
+
+TEST_P(Attention, DropoutDrawsOneNumberAWeight) {
+  const Tensor query = random({2, 3, 5, 4}, 1);
+  const Tensor key = random({2, 3, 7, 4}, 2);
+  const Tensor value = random({2, 3, 7, 2}, 3);
+  AttentionOptions options;
+  const Tensor weights = attention_with_weights(query, key, value, options).weights;
+  options.dropout = 0.4;
+  const RandomState before{5, 3, 2};
+  default_generator().set_state(before);
+  const Tensor output = scaled_dot_product_attention(query, key, value, options);
+  EXPECT_EQ(default_generator().state(), (RandomState{5, 3, 2 + 2 * 3 * 5 * 7}));
+  Generator same(before);
+  const Tensor dropped = dropout(weights, 0.4, same);
+  test::expect_close(output, matmul(dropped, value), 1e-14);
+  default_generator().set_state(before);
+  test::expect_close(attention_with_weights(query, key, value, options).weights, dropped, 0);
+  default_generator().set_state({});
+}
+
+// --- layouts
+// -------------------------------------------------------------------------------------
+
+TEST_P(Attention, ReadsHeadsOutOfAProjection) {
+  const int64_t batch = 2, length = 5, heads = 3, width = 4;
+  const Tensor projection = random({batch, length, 3, heads, width}, 1);
+  const auto part = [&](int64_t i) {
+    return transpose(squeeze(slice(projection, 2, i, i + 1), 2), 1, 2);
+  };
+  const Results strided = run(part(0), part(1), part(2), {});
+  const Results dense = run(part(0).clone(), part(1).clone(), part(2).clone(), {});
+  expect_same(strided, dense);
+}
+
+}  // namespace
+}  // namespace heed
