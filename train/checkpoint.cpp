@@ -15,6 +15,7 @@ using nlohmann::json;
 
 constexpr const char* format_version = "1";
 constexpr std::string_view optimizer_prefix = "optimizer/";
+const std::string metadata_prefix = "heed.";
 constexpr std::string_view checksum_key = "\"heed.checksum\":\"";
 constexpr std::string_view no_checksum = "0000000000000000";
 
@@ -137,24 +138,22 @@ const std::string& metadata(const TensorFile& file, const std::string& key,
 
 }  // namespace
 
-void save_checkpoint(const std::string& path, const Translator& translator,
-                     const std::vector<NamedTensor>& optimizer_state, const TrainingState& state) {
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   TensorFile file;
-  file.tensors = translator.model->named_parameters();
-  for (const NamedTensor& entry : optimizer_state) {
+  file.tensors = checkpoint.weights;
+  for (const NamedTensor& entry : checkpoint.optimizer.tensors) {
     file.tensors.push_back({std::string(optimizer_prefix) + entry.name, entry.tensor});
   }
   file.metadata = {
       {"heed.checksum", std::string(no_checksum)},
       {"heed.format", format_version},
-      {"heed.config", write_toml(translator.config)},
-      {"heed.state", state_to_text(state)},
-      {"heed.source.tokenizer", bytes_to_text(translator.text.source.tokenizer->state())},
-      {"heed.source.vocabulary", bytes_to_text(translator.text.source.vocabulary.state())},
-      {"heed.target.tokenizer", bytes_to_text(translator.text.target.tokenizer->state())},
-      {"heed.target.vocabulary", bytes_to_text(translator.text.target.vocabulary.state())},
-      {"heed.aliases", json(translator.model->aliases()).dump()},
+      {"heed.config", write_toml(checkpoint.config)},
+      {"heed.state", state_to_text(checkpoint.state)},
+      {"heed.aliases", json(checkpoint.aliases).dump()},
   };
+  for (const auto& [name, bytes] : checkpoint.text) {
+    file.metadata.emplace(metadata_prefix + name, bytes_to_text(bytes));
+  }
   std::string bytes = safetensors_encode(file);
   bytes.replace(checksum_position(bytes), no_checksum.size(), checksum(bytes));
   write_file("checkpoint", path, bytes);
@@ -163,39 +162,34 @@ void save_checkpoint(const std::string& path, const Translator& translator,
 Checkpoint load_checkpoint(const std::string& path) {
   const std::string bytes = read_file("checkpoint", path);
   verify_checksum(bytes, path);
-  Checkpoint checkpoint;
-  checkpoint.file = safetensors_decode(bytes, path);
-  const auto field = [&](const std::string& key) { return metadata(checkpoint.file, key, path); };
+  TensorFile file = safetensors_decode(bytes, path);
+  const auto field = [&](const std::string& key) { return metadata(file, key, path); };
   HEED_CHECK_INPUT(field("heed.format") == format_version, "checkpoint",
                    "{} has format {}, this heed reads {}; use the heed that wrote it", path,
                    field("heed.format"), format_version);
-  Translator& translator = checkpoint.translator;
-  translator.config = parse_config(field("heed.config"), path);
-  const auto side = [&](const std::string& name) {
-    return TextSide{
-        data::restore_tokenizer(text_to_bytes(field("heed." + name + ".tokenizer"))),
-        data::Vocabulary::restore(text_to_bytes(field("heed." + name + ".vocabulary")))};
-  };
-  translator.text.source = side("source");
-  translator.text.target = side("target");
+  Checkpoint checkpoint;
+  checkpoint.path = path;
+  checkpoint.config = parse_config(field("heed.config"), path);
   try {
     checkpoint.state = state_from_text(field("heed.state"));
+    json::parse(field("heed.aliases")).get_to(checkpoint.aliases);
   } catch (const json::exception&) {
     throw InputError("checkpoint", fmt::format("{}: heed.state cannot be read", path));
   }
-  Generator unused(0);
-  translator.model = make_translation_model(translator.config, translator.text, unused);
-  std::vector<NamedTensor> weights;
-  std::vector<NamedTensor> optimizer;
-  for (NamedTensor& entry : checkpoint.file.tensors) {
-    if (entry.name.starts_with(optimizer_prefix)) {
-      optimizer.push_back({entry.name.substr(optimizer_prefix.size()), entry.tensor});
-    } else {
-      weights.push_back(std::move(entry));
+  // heed.SIDE.PART
+  for (const auto& [key, value] : file.metadata) {
+    if (std::count(key.begin(), key.end(), '.') == 2 && key.starts_with(metadata_prefix)) {
+      checkpoint.text.emplace(key.substr(metadata_prefix.size()), text_to_bytes(value));
     }
   }
-  translator.model->load_parameters(weights, path);
-  checkpoint.file.tensors = std::move(optimizer);
+  for (NamedTensor& entry : file.tensors) {
+    if (entry.name.starts_with(optimizer_prefix)) {
+      checkpoint.optimizer.tensors.push_back(
+          {entry.name.substr(optimizer_prefix.size()), entry.tensor});
+    } else {
+      checkpoint.weights.push_back(std::move(entry));
+    }
+  }
   return checkpoint;
 }
 

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "core/export.h"
 #include "core/random.h"
 #include "core/safetensors.h"
+#include "train/config/config.h"
 #include "train/schedule.h"
-#include "train/translator.h"
+#include "train/text_side.h"
 
 namespace heed::train {
 
@@ -32,21 +35,24 @@ struct TrainingState {
   bool finished = false;
 };
 
+// A run at rest, of whatever kind its model is (see restore_translator, restore_language_model).
+struct Checkpoint {
+  Config config;
+  TextState text;
+  std::vector<NamedTensor> weights;
+  std::map<std::string, std::string> aliases;  // of shared weights, as Module::aliases
+  TrainingState state;
+  TensorFile optimizer;  // the tensors of Optimizer::state
+  std::string path;      // where it was read from, for messages
+};
+
 // One safetensors file: weights under their names, optimizer state as optimizer/NAME, and in the
 // header the config, the text side (tokenizers, vocabularies), the state, a format version and a
 // checksum over everything. Written whole or not at all.
-HEED_EXPORT void save_checkpoint(const std::string& path, const Translator& translator,
-                                 const std::vector<NamedTensor>& optimizer_state,
-                                 const TrainingState& state);
-
-struct Checkpoint {
-  Translator translator;
-  TrainingState state;
-  TensorFile file;  // with the optimizer's tensors, their prefix removed
-};
+HEED_EXPORT void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
 // Throws InputError naming the path: not there, no checkpoint, damaged (the checksum), of a newer
-// format, weights that do not fit.
+// format.
 HEED_EXPORT Checkpoint load_checkpoint(const std::string& path);
 
 }  // namespace heed::train

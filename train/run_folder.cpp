@@ -72,10 +72,10 @@ std::vector<int64_t> RunFolder::checkpoint_steps() const {
   return steps;
 }
 
-void RunFolder::save(const Translator& translator, const std::vector<NamedTensor>& optimizer_state,
-                     const TrainingState& state, bool is_best, int64_t keep) const {
-  save_checkpoint(checkpoint_path(state.step), translator, optimizer_state, state);
-  point_at_step(state.step, is_best);
+void RunFolder::save(const Checkpoint& checkpoint, bool is_best, int64_t keep) const {
+  const int64_t step = checkpoint.state.step;
+  save_checkpoint(checkpoint_path(step), checkpoint);
+  point_at_step(step, is_best);
   const auto steps = checkpoint_steps();
   for (size_t i = static_cast<size_t>(std::max<int64_t>(1, keep)); i < steps.size(); ++i) {
     std::error_code ignored;

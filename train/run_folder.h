@@ -32,8 +32,7 @@ class HEED_EXPORT RunFolder {
 
   // Saves a numbered checkpoint, makes last (and best, when it is) point at it, and removes all
   // numbered ones but the `keep` latest.
-  void save(const Translator& translator, const std::vector<NamedTensor>& optimizer_state,
-            const TrainingState& state, bool is_best, int64_t keep) const;
+  void save(const Checkpoint& checkpoint, bool is_best, int64_t keep) const;
 
   // Makes last (and best, when it is) name the checkpoint of this step, as save() does: a kill may
   // have come between.

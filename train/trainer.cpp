@@ -14,16 +14,14 @@
 #include "core/threads.h"
 #include "core/version.h"
 #include "kernels/backend.h"
-#include "train/evaluation.h"
 #include "train/report/progress.h"
+#include "train/streams.h"
+#include "train/translator.h"
 
 namespace heed::train {
 namespace {
 
 std::atomic<bool> stop_requested{false};
-
-// Streams of the run's seed.
-enum Stream : uint64_t { initialization = 1, shuffling = 2, dropping = 3 };
 
 using Clock = std::chrono::steady_clock;
 
@@ -66,35 +64,31 @@ void request_stop() noexcept { stop_requested = true; }
 
 class Trainer::Impl {
  public:
-  Impl(const Config& config, const RunFolder& folder) : folder_(folder) {
+  Impl(const Config& config, const RunFolder& folder) : config_(config), folder_(folder) {
     stop_requested = false;
     check_available(config);
     configure_machine(config.run);
-    const bool resumed = folder.has_checkpoint();
-    TensorFile saved_optimizer;
-    if (resumed) {
+    std::optional<Checkpoint> saved;
+    if (folder.has_checkpoint()) {
       log::set_file(folder.log_path());
-      Checkpoint checkpoint = folder.load_latest();
-      check_same_config(checkpoint.translator.config, config, folder.path());
-      translator_ = std::move(checkpoint.translator);
-      state_ = checkpoint.state;
-      saved_optimizer = std::move(checkpoint.file);
+      saved = folder.load_latest();
+      check_same_config(saved->config, config, folder.path());
+      state_ = saved->state;
     }
-    translator_.config = config;
     folder.create();
     log::set_file(folder.log_path());
     log_machine(config.run);
-    load_data(resumed);
-    if (!resumed) {
+    task_ = make_task(config, saved ? &*saved : nullptr);
+    if (!saved) {
       begin();
     }
-    parameters_ = translator_.model->named_parameters();
+    parameters_ = task_->module().named_parameters();
     total_steps_ = count_steps();
     optimizer_ = make_optimizer(config.train, parameters_);
     schedule_.emplace(config.train, total_steps_);
     write_file("run", folder.config_path(), write_toml(config));
-    if (resumed) {
-      optimizer_->load_state(saved_optimizer, state_.optimizer_steps);
+    if (saved) {
+      optimizer_->load_state(saved->optimizer, state_.optimizer_steps);
       schedule_->set_state(state_.schedule);
       default_generator().set_state(state_.dropout_random);
       folder.point_at_step(state_.step, state_.best_step == state_.step);
@@ -102,7 +96,7 @@ class Trainer::Impl {
     }
     state_.finished = state_.step >= total_steps_ || out_of_patience();
     metrics_.emplace(folder.metrics_path(), state_.step);
-    if (!resumed) {
+    if (!saved) {
       save(false);
     }
   }
@@ -114,9 +108,7 @@ class Trainer::Impl {
     }
     window_start_ = Clock::now();
     while (!state_.finished) {
-      Generator shuffle(state_.epoch_random);
-      const auto plan = data::plan_epoch(train_.examples, limits(), shuffle);
-      if (run_epoch(plan) == TrainingEnd::interrupted) {
+      if (run_epoch() == TrainingEnd::interrupted) {
         progress_.finish();
         save(false);
         log::info("run", "stopped at step {}; the same command goes on from here", state_.step);
@@ -131,44 +123,20 @@ class Trainer::Impl {
     return TrainingEnd::finished;
   }
 
-  Translator& translator() { return translator_; }
+  Task& task() { return *task_; }
 
  private:
-  const TrainConfig& config() const { return translator_.config.train; }
-
-  data::BatchLimits limits() const {
-    const DataConfig& data = translator_.config.data;
-    return data.batch_tokens > 0 ? data::BatchLimits{INT32_MAX, data.batch_tokens}
-                                 : data::BatchLimits{data.batch_size, 0};
-  }
-
-  void load_data(bool text_is_known) {
-    const Config& all = translator_.config;
-    data::PairCorpus train = load_corpus(all, all.data.train, data::Split::train);
-    if (!text_is_known) {
-      translator_.text = build_text(all, train);
-    }
-    train_ = encode_corpus(all, translator_.text, std::move(train), LengthFilter::apply);
-    if (!all.data.validation.empty()) {
-      validation_ = encode_corpus(all, translator_.text,
-                                  load_corpus(all, all.data.validation, data::Split::validation),
-                                  LengthFilter::keep_all);
-    }
-  }
+  const TrainConfig& config() const { return config_.train; }
 
   void begin() {
-    const auto seed = static_cast<uint64_t>(translator_.config.run.seed);
-    Generator initial(seed, Stream::initialization);
-    translator_.model = make_translation_model(translator_.config, translator_.text, initial);
-    state_.epoch_random = Generator(seed, Stream::shuffling).state();
+    const int64_t seed = config_.run.seed;
+    state_.epoch_random = generator_of(seed, Stream::shuffling).state();
     Generator first_epoch(state_.epoch_random);
-    const auto batches =
-        static_cast<int64_t>(data::plan_epoch(train_.examples, limits(), first_epoch).size());
+    const int64_t batches = task_->plan_epoch(first_epoch);
     state_.steps_an_epoch =
         std::max<int64_t>(1, (batches + config().accumulate - 1) / config().accumulate);
-    default_generator().set_state(Generator(seed, Stream::dropping).state());
-    log::info("model", "{}: {} parameters", translator_.config.model.kind,
-              translator_.model->parameter_count());
+    default_generator().set_state(generator_of(seed, Stream::dropout).state());
+    log::info("model", "{}: {} parameters", config_.model.kind, task_->module().parameter_count());
   }
 
   int64_t count_steps() const {
@@ -176,22 +144,22 @@ class Trainer::Impl {
   }
 
   // From state_.position to the end of the epoch, or to the last step.
-  TrainingEnd run_epoch(const std::vector<std::vector<size_t>>& plan) {
-    while (state_.position < static_cast<int64_t>(plan.size())) {
+  TrainingEnd run_epoch() {
+    Generator shuffle(state_.epoch_random);
+    const int64_t batches = task_->plan_epoch(shuffle);
+    while (state_.position < batches) {
       if (stop_requested.exchange(false)) {
         return TrainingEnd::interrupted;
       }
-      update(plan);
+      update(batches);
       const bool last = state_.step >= total_steps_;
-      const bool epoch_ends = state_.position >= static_cast<int64_t>(plan.size());
+      const bool epoch_ends = state_.position >= batches;
       if (epoch_ends) {
-        Generator shuffle(state_.epoch_random);
-        static_cast<void>(data::plan_epoch(train_.examples, limits(), shuffle));
         state_.epoch_random = shuffle.state();
         ++state_.epoch;
         state_.position = 0;
       }
-      if (state_.step % translator_.config.run.log_every == 0 || last) {
+      if (state_.step % config_.run.log_every == 0 || last) {
         log_window();
       }
       after_update(epoch_ends, last);
@@ -208,22 +176,16 @@ class Trainer::Impl {
 
   // Gradients of up to `accumulate` batches, then one step of the optimizer. Losses are sums until
   // here, so that however the batch was split the update is the same.
-  void update(const std::vector<std::vector<size_t>>& plan) {
+  void update(int64_t batches) {
     double loss = 0;
     double nll = 0;
     int64_t tokens = 0;
-    const CrossEntropyOptions options{config().label_smoothing, data::Vocabulary::padding};
-    for (int64_t i = 0;
-         i < config().accumulate && state_.position < static_cast<int64_t>(plan.size()); ++i) {
-      const data::PairBatch batch =
-          data::make_batch(train_.examples, plan[static_cast<size_t>(state_.position++)]);
-      const auto output =
-          translator_.model->forward(source_of(batch), target_input_of(batch), false);
-      const CrossEntropy sums = cross_entropy(output.logits, target_output_of(batch), options);
-      loss += sums.loss.item();
-      nll += sums.nll.item();
-      tokens += batch.target_tokens;
-      backward(sums.loss);
+    for (int64_t i = 0; i < config().accumulate && state_.position < batches; ++i) {
+      const BatchLoss batch = task_->loss(state_.position++);
+      loss += batch.loss.item();
+      nll += batch.nll;
+      tokens += batch.tokens;
+      backward(batch.loss);
     }
     ++state_.step;
     const double scale = 1.0 / static_cast<double>(std::max<int64_t>(tokens, 1));
@@ -240,7 +202,7 @@ class Trainer::Impl {
       state_.window_tokens += tokens;
     }
     gradient_norm_ = norm;
-    translator_.model->clear_gradients();
+    task_->module().clear_gradients();
     window_seen_tokens_ += tokens;
     show_progress(loss * scale);
   }
@@ -312,11 +274,11 @@ class Trainer::Impl {
     const auto due = [&](int64_t every) {
       return last || (every > 0 ? state_.step % every == 0 : epoch_ends);
     };
-    const bool validate_now = !validation_.examples.empty() && due(config().validate_every);
+    const bool validate_now = task_->has_validation() && due(config().validate_every);
     const bool is_best = validate_now && validate();
     const bool checkpoint_now = config().checkpoint_every > 0
                                     ? state_.step % config().checkpoint_every == 0
-                                    : validate_now || (validation_.examples.empty() && epoch_ends);
+                                    : validate_now || (!task_->has_validation() && epoch_ends);
     if ((is_best || checkpoint_now) && !last) {
       save(is_best);
     } else if (is_best) {
@@ -336,46 +298,27 @@ class Trainer::Impl {
   // Returns whether this is the best so far.
   bool validate() {
     progress_.finish();
-    EvaluationOptions options;
-    options.decode = translator_.config.decode;
-    options.decode.beam_size = 1;
-    options.decode.n_best = 1;
-    const Evaluation result = evaluate(translator_, validation_, options);
-    const double loss = result.loss.nll_per_token();
-    log::info("validation",
-              "step {}  loss {:.4f}  perplexity {:.2f}  BLEU {:.2f}  chrF {:.2f}  exact {:.1f}%{}",
-              state_.step, loss, result.loss.perplexity(), result.bleu.score, result.chrf.score,
-              100 * result.exact,
-              result.alignment_accuracy
-                  ? fmt::format("  alignment {:.1f}%", 100 * *result.alignment_accuracy)
-                  : "");
-    const double nothing = std::nan("");
-    metrics_->write({"validation",
-                     state_.step,
-                     epoch_now(),
-                     {{"loss", result.loss.loss_per_token()},
-                      {"nll", loss},
-                      {"perplexity", result.loss.perplexity()},
-                      {"bleu", result.bleu.score},
-                      {"chrf", result.chrf.score},
-                      {"exact", result.exact},
-                      {"alignment_accuracy", result.alignment_accuracy.value_or(nothing)}}});
-    const auto shown =
-        std::min(static_cast<size_t>(config().validation_samples), result.hypotheses.size());
-    for (size_t i = 0; i < shown; ++i) {
-      const bool right = result.hypotheses[i] == result.respaced_references[i];
-      log::info("sample", "{}  ->  {}  ({})", validation_.pairs[i].source, result.hypotheses[i],
-                right ? "right" : result.respaced_references[i]);
+    const Validation result = task_->validate();
+    std::string shown = fmt::format("step {}", state_.step);
+    MetricsEvent event{"validation", state_.step, epoch_now(), {}};
+    for (const Figure& figure : result.figures) {
+      event.values.emplace_back(figure.name, figure.value);
+      shown += figure.shown.empty() ? "" : "  " + figure.shown;
     }
-    schedule_->after_validation(loss);
+    log::info("validation", "{}", shown);
+    metrics_->write(event);
+    for (const std::string& sample : result.samples) {
+      log::info("sample", "{}", sample);
+    }
+    schedule_->after_validation(result.loss);
     state_.schedule = schedule_->state();
-    const double goodness = config().best_by == "bleu" ? result.bleu.score : -loss;
     restart_clock();
-    if (!std::isfinite(goodness) || (state_.best_step >= 0 && goodness <= state_.best)) {
+    if (!std::isfinite(result.goodness) ||
+        (state_.best_step >= 0 && result.goodness <= state_.best)) {
       ++state_.stale_validations;
       return false;
     }
-    state_.best = goodness;
+    state_.best = result.goodness;
     state_.best_step = state_.step;
     state_.stale_validations = 0;
     return true;
@@ -384,14 +327,16 @@ class Trainer::Impl {
   void save(bool is_best) {
     state_.dropout_random = default_generator().state();
     state_.optimizer_steps = optimizer_->steps();
-    folder_.save(translator_, optimizer_->state(), state_, is_best, config().keep_checkpoints);
+    Checkpoint checkpoint = task_->checkpoint();
+    checkpoint.state = state_;
+    checkpoint.optimizer.tensors = optimizer_->state();
+    folder_.save(checkpoint, is_best, config().keep_checkpoints);
   }
 
+  Config config_;
   RunFolder folder_;
-  Translator translator_;
   TrainingState state_;
-  EncodedCorpus train_;
-  EncodedCorpus validation_;
+  std::unique_ptr<Task> task_;
   std::vector<NamedTensor> parameters_;
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<Schedule> schedule_;
@@ -410,6 +355,6 @@ Trainer::Trainer(const Config& config, const RunFolder& folder)
     : impl_(std::make_unique<Impl>(config, folder)) {}
 Trainer::~Trainer() { log::set_file(""); }
 TrainingEnd Trainer::run() { return impl_->run(); }
-Translator& Trainer::translator() { return impl_->translator(); }
+Task& Trainer::task() { return impl_->task(); }
 
 }  // namespace heed::train

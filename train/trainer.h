@@ -7,12 +7,14 @@
 #include "train/metrics.h"
 #include "train/optimizer.h"
 #include "train/run_folder.h"
+#include "train/task.h"
 
 namespace heed::train {
 
 enum class TrainingEnd { finished, interrupted };
 
-// Trains a translator into a run folder: batches, gradients, updates, validation, checkpoints. An
+// Trains into a run folder: batches, gradients, updates, validation, checkpoints. What is learned
+// from what is its Task's (translation_task.h, language_model_task.h). An
 // existing run is continued from its last checkpoint to the same bytes it would have reached
 // without the stop.
 class HEED_EXPORT Trainer {
@@ -24,7 +26,7 @@ class HEED_EXPORT Trainer {
 
   // Throws Error when a loss or gradient is not finite and the config says to stop.
   TrainingEnd run();
-  Translator& translator();
+  Task& task();
 
  private:
   class Impl;

@@ -1,31 +1,16 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/export.h"
 #include "data/batches.h"
 #include "data/corpus.h"
-#include "data/tokenizer.h"
-#include "data/vocabulary.h"
 #include "nn/sequence.h"
 #include "train/config/config.h"
+#include "train/text_side.h"
 
 namespace heed::train {
-
-// One language of a translator: its tokenizer and its vocabulary.
-struct TextSide {
-  std::unique_ptr<data::Tokenizer> tokenizer;
-  data::Vocabulary vocabulary;
-
-  std::vector<std::string> encode_pieces(const std::string& text) const {
-    return tokenizer->encode(text);
-  }
-  std::vector<int32_t> encode(const std::string& text) const {
-    return vocabulary.encode(encode_pieces(text));
-  }
-};
 
 // Both sides, made from the training corpus or read back from a checkpoint.
 struct TranslationText {

@@ -23,6 +23,31 @@ void check_available(const Config& config) {
                    "model.kind '{}' is not available yet; rnnsearch and rnnencdec are", kind);
 }
 
+Checkpoint checkpoint_of(const Translator& translator) {
+  Checkpoint checkpoint;
+  checkpoint.config = translator.config;
+  translator.text.source.save(checkpoint.text, "source");
+  translator.text.target.save(checkpoint.text, "target");
+  checkpoint.weights = translator.model->named_parameters();
+  checkpoint.aliases = translator.model->aliases();
+  return checkpoint;
+}
+
+Translator restore_translator(const Checkpoint& checkpoint) {
+  HEED_CHECK_INPUT(checkpoint.config.data.task == "translation", "run",
+                   "{} holds a language model ({}), which translates nothing; `heed generate` "
+                   "writes with it",
+                   checkpoint.path, checkpoint.config.model.kind);
+  Translator translator;
+  translator.config = checkpoint.config;
+  translator.text = {TextSide::restore(checkpoint.text, "source", checkpoint.path),
+                     TextSide::restore(checkpoint.text, "target", checkpoint.path)};
+  Generator unused(0);
+  translator.model = make_translation_model(translator.config, translator.text, unused);
+  translator.model->load_parameters(checkpoint.weights, checkpoint.path);
+  return translator;
+}
+
 std::unique_ptr<nn::TranslationModel> make_translation_model(const Config& config,
                                                              const TranslationText& text,
                                                              Generator& generator) {

@@ -7,6 +7,7 @@
 #include "core/export.h"
 #include "nn/decoding.h"
 #include "nn/models/translation_model.h"
+#include "train/checkpoint.h"
 #include "train/config/config.h"
 #include "train/translation_data.h"
 
@@ -18,6 +19,11 @@ struct Translator {
   TranslationText text;
   std::unique_ptr<nn::TranslationModel> model;
 };
+
+// Config, text and weights, and back. Throws InputError naming the checkpoint: a language model,
+// weights that do not fit.
+HEED_EXPORT Checkpoint checkpoint_of(const Translator& translator);
+HEED_EXPORT Translator restore_translator(const Checkpoint& checkpoint);
 
 // Throws InputError for a model kind that this version does not have.
 HEED_EXPORT void check_available(const Config& config);

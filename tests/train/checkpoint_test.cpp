@@ -11,6 +11,7 @@
 #include "core/logging.h"
 #include "tests/support/temporary_folder.h"
 #include "train/run_folder.h"
+#include "train/translator.h"
 
 namespace heed::train {
 namespace {
@@ -77,7 +78,10 @@ void expect_same_tensors(const std::vector<NamedTensor>& actual,
 class CheckpointFile : public testing::Test {
  protected:
   CheckpointFile() : path_(folder_ / "a.safetensors") {
-    save_checkpoint(path_, translator_, some_optimizer_state(), some_state());
+    Checkpoint checkpoint = checkpoint_of(translator_);
+    checkpoint.state = some_state();
+    checkpoint.optimizer.tensors = some_optimizer_state();
+    save_checkpoint(path_, checkpoint);
   }
   test::TemporaryFolder folder_;
   Translator translator_ = small_translator();
@@ -86,14 +90,14 @@ class CheckpointFile : public testing::Test {
 
 TEST_F(CheckpointFile, ComesBackWhole) {
   const Checkpoint loaded = load_checkpoint(path_);
-  expect_same_tensors(loaded.translator.model->named_parameters(),
-                      translator_.model->named_parameters());
-  expect_same_tensors(loaded.file.tensors, some_optimizer_state());
-  EXPECT_EQ(write_toml(loaded.translator.config), write_toml(translator_.config));
+  const Translator restored = restore_translator(loaded);
+  expect_same_tensors(restored.model->named_parameters(), translator_.model->named_parameters());
+  expect_same_tensors(loaded.optimizer.tensors, some_optimizer_state());
+  EXPECT_EQ(write_toml(restored.config), write_toml(translator_.config));
   for (const auto side : {&TranslationText::source, &TranslationText::target}) {
-    EXPECT_EQ((loaded.translator.text.*side).vocabulary.state(),
+    EXPECT_EQ((restored.text.*side).vocabulary.state(),
               (translator_.text.*side).vocabulary.state());
-    EXPECT_EQ((loaded.translator.text.*side).tokenizer->state(),
+    EXPECT_EQ((restored.text.*side).tokenizer->state(),
               (translator_.text.*side).tokenizer->state());
   }
   const TrainingState expected = some_state();
@@ -117,7 +121,7 @@ TEST_F(CheckpointFile, ComesBackWhole) {
   EXPECT_EQ(loaded.state.finished, expected.finished);
 
   const std::string again = folder_ / "b.safetensors";
-  save_checkpoint(again, loaded.translator, loaded.file.tensors, loaded.state);
+  save_checkpoint(again, loaded);
   EXPECT_TRUE(read_file("test", again) == read_file("test", path_));
   EXPECT_FALSE(std::filesystem::exists(again + ".tmp"));
 }
@@ -178,9 +182,9 @@ class RunFolderFiles : public testing::Test {
   }
   void TearDown() override { log::set_level(log::Level::info); }
   void save(int64_t step, bool is_best = false, int64_t keep = 2) {
-    TrainingState state;
-    state.step = step;
-    run_.save(translator_, {}, state, is_best, keep);
+    Checkpoint checkpoint = checkpoint_of(translator_);
+    checkpoint.state.step = step;
+    run_.save(checkpoint, is_best, keep);
   }
   void damage(const std::string& path) {
     std::string bytes = read_file("test", path);

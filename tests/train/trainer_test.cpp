@@ -14,6 +14,7 @@
 #include "tests/support/expect_close.h"
 #include "tests/support/temporary_folder.h"
 #include "train/evaluation.h"
+#include "train/translation_task.h"
 
 namespace heed::train {
 namespace {
@@ -196,7 +197,7 @@ TEST_F(TrainerRuns, LogsTheLossOfEvaluation) {
                    "train.steps=4", "run.log_every=2"});
   Trainer trainer(config, run("logged"));
   trainer.run();
-  Translator& translator = trainer.translator();
+  Translator& translator = dynamic_cast<TranslationTask&>(trainer.task()).translator();
   const CorpusLoss expected = corpus_loss(
       translator, encode_corpus(config, translator.text,
                                 load_corpus(config, config.data.train, data::Split::train),
@@ -224,7 +225,7 @@ TEST_F(TrainerRuns, ClippingScalesTheUpdate) {
   free.emplace_back("train.clip_norm=0");
   Trainer clipped_trainer(config_with(clipped), run("clipped"));
   Trainer free_trainer(config_with(free), run("free"));
-  const auto start = clipped_trainer.translator().model->named_parameters();
+  const auto start = clipped_trainer.task().module().named_parameters();
   std::vector<std::vector<double>> before;
   for (const NamedTensor& parameter : start) {
     before.push_back(parameter.tensor.to_doubles());
@@ -233,7 +234,7 @@ TEST_F(TrainerRuns, ClippingScalesTheUpdate) {
   free_trainer.run();
   const auto moved = [&](Trainer& trainer) {
     double squares = 0;
-    const auto parameters = trainer.translator().model->named_parameters();
+    const auto parameters = trainer.task().module().named_parameters();
     for (size_t i = 0; i < parameters.size(); ++i) {
       const auto after = parameters[i].tensor.to_doubles();
       for (size_t j = 0; j < after.size(); ++j) {

@@ -151,8 +151,7 @@ void run_evaluate(const Options& options) {
   HEED_CHECK_INPUT(options.compared.empty() || options.with_by_length, "evaluate",
                    "--compare draws further runs into --by-length, which was not asked for");
   use_threads(options.decoding.threads);
-  Checkpoint checkpoint = load_trained(options.run);
-  Translator& translator = checkpoint.translator;
+  Translator translator = restore_translator(load_trained(options.run));
   const CorpusName name = corpus_name(options, translator.config);
   const EncodedCorpus corpus = corpus_of(name, translator);
   EvaluationOptions evaluation;
@@ -165,11 +164,10 @@ void run_evaluate(const Options& options) {
     std::vector<LengthCurve> curves = {length_curve(options, translator.config.run.name, translator,
                                                     corpus, result, evaluation.bleu)};
     for (const std::string& run : options.compared) {
-      Checkpoint other = load_trained(run);
-      const EncodedCorpus same = corpus_of(name, other.translator);
-      curves.push_back(length_curve(options, other.translator.config.run.name, other.translator,
-                                    same, evaluate(other.translator, same, evaluation),
-                                    evaluation.bleu));
+      Translator other = restore_translator(load_trained(run));
+      const EncodedCorpus same = corpus_of(name, other);
+      curves.push_back(length_curve(options, other.config.run.name, other, same,
+                                    evaluate(other, same, evaluation), evaluation.bleu));
     }
     report_by_length(options, curves);
   }

@@ -5,12 +5,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
 #include "train/metrics.h"
 #include "train/report/table.h"
 #include "train/run_folder.h"
+#include "train/translator.h"
 
 namespace heed::train {
 namespace {
@@ -49,24 +52,38 @@ void print_history(const std::vector<MetricsEvent>& history) {
   }
 }
 
-void print_json(const Checkpoint& checkpoint, const std::vector<MetricsEvent>& history) {
-  const Translator& translator = checkpoint.translator;
+// A model of any kind, and the sizes of its vocabularies by the name of their side.
+struct Model {
+  std::unique_ptr<nn::Module> module;
+  std::vector<std::pair<std::string, int64_t>> vocabularies;
+};
+
+Model model_of(const Checkpoint& checkpoint) {
+  Translator translator = restore_translator(checkpoint);
+  return {std::move(translator.model),
+          {{"source", translator.text.source.vocabulary.size()},
+           {"target", translator.text.target.vocabulary.size()}}};
+}
+
+void print_json(const Checkpoint& checkpoint, const Model& model,
+                const std::vector<MetricsEvent>& history) {
   nlohmann::ordered_json json;
-  json["kind"] = translator.config.model.kind;
+  json["kind"] = checkpoint.config.model.kind;
   json["step"] = checkpoint.state.step;
   json["finished"] = checkpoint.state.finished;
   json["best_step"] = checkpoint.state.best_step;
-  json["parameter_count"] = translator.model->parameter_count();
-  json["source_vocabulary"] = translator.text.source.vocabulary.size();
-  json["target_vocabulary"] = translator.text.target.vocabulary.size();
+  json["parameter_count"] = model.module->parameter_count();
+  for (const auto& [side, size] : model.vocabularies) {
+    json[side + "_vocabulary"] = size;
+  }
   json["parameters"] = nlohmann::ordered_json::array();
-  for (const NamedTensor& parameter : translator.model->named_parameters()) {
+  for (const NamedTensor& parameter : model.module->named_parameters()) {
     const Shape& shape = parameter.tensor.shape();
     json["parameters"].push_back({{"name", parameter.name},
                                   {"dtype", dtype_name(parameter.tensor.dtype())},
                                   {"shape", std::vector<int64_t>(shape.begin(), shape.end())}});
   }
-  json["config"] = write_toml(translator.config);
+  json["config"] = write_toml(checkpoint.config);
   json["history"] = nlohmann::ordered_json::array();
   for (const MetricsEvent& event : history) {
     nlohmann::ordered_json line = {
@@ -85,18 +102,21 @@ void run_inspect(const Options& options) {
     // The weights shown are the best ones; how far the training is, the last checkpoint knows.
     checkpoint.state = RunFolder(options.run).load_latest().state;
   }
+  const Model model = model_of(checkpoint);
   const auto history = history_of(options.run);
   if (options.json) {
-    print_json(checkpoint, history);
+    print_json(checkpoint, model, history);
     return;
   }
-  const Translator& translator = checkpoint.translator;
-  fmt::print("{} at step {}{}, vocabularies {} and {}\n\n{}", translator.config.model.kind,
-             checkpoint.state.step, checkpoint.state.finished ? " (finished)" : "",
-             translator.text.source.vocabulary.size(), translator.text.target.vocabulary.size(),
-             translator.model->describe());
+  std::string vocabularies;
+  for (const auto& [side, size] : model.vocabularies) {
+    vocabularies += fmt::format(", {} vocabulary {}", side, size);
+  }
+  fmt::print("{} at step {}{}{}\n\n{}", checkpoint.config.model.kind, checkpoint.state.step,
+             checkpoint.state.finished ? " (finished)" : "", vocabularies,
+             model.module->describe());
   print_history(history);
-  fmt::print("\nconfig\n{}", write_toml(translator.config));
+  fmt::print("\nconfig\n{}", write_toml(checkpoint.config));
 }
 
 }  // namespace

@@ -74,8 +74,8 @@ void run_training(const Options& options) {
   if (end == TrainingEnd::interrupted) {
     throw ExitWith{128 + last_signal};
   }
-  Checkpoint best = folder.load_best();
-  write_report(folder, best.translator);
+  Translator best = restore_translator(folder.load_best());
+  write_report(folder, best);
 }
 
 }  // namespace

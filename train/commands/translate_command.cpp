@@ -36,9 +36,9 @@ constexpr size_t lines_at_once = 1024;
 // Translates lines as they come and remembers the alignments for the page.
 class Session {
  public:
-  Session(const Options& options, Checkpoint checkpoint)
+  Session(const Options& options, Translator translator)
       : options_(options),
-        translator_(std::move(checkpoint.translator)),
+        translator_(std::move(translator)),
         decode_(with_flags(translator_.config.decode, options.decoding)) {
     HEED_CHECK_INPUT(translator_.config.model.kind != "rnnencdec" ||
                          (options.alignments.empty() && !options.show_alignments),
@@ -149,11 +149,10 @@ void translate_file(Session& session, const std::string& path, data::InvalidUtf8
 
 void run_translate(const Options& options) {
   use_threads(options.decoding.threads);
-  Checkpoint checkpoint = load_trained(options.run);
-  const auto policy = checkpoint.translator.config.data.invalid_utf8 == "replace"
-                          ? data::InvalidUtf8::replace
-                          : data::InvalidUtf8::error;
-  Session session(options, std::move(checkpoint));
+  Translator translator = restore_translator(load_trained(options.run));
+  const auto policy = translator.config.data.invalid_utf8 == "replace" ? data::InvalidUtf8::replace
+                                                                       : data::InvalidUtf8::error;
+  Session session(options, std::move(translator));
   if (options.input == "-") {
     translate_standard_input(session, policy);
   } else {

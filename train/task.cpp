@@ -1,0 +1,11 @@
+#include "train/task.h"
+
+#include "train/translation_task.h"
+
+namespace heed::train {
+
+std::unique_ptr<Task> make_task(const Config& config, const Checkpoint* saved) {
+  return std::make_unique<TranslationTask>(config, saved);
+}
+
+}  // namespace heed::train

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/export.h"
+#include "data/tokenizer.h"
+#include "data/vocabulary.h"
+
+namespace heed::train {
+
+// Tokenizers and vocabularies as a checkpoint holds them: "source.vocabulary" -> any bytes.
+using TextState = std::map<std::string, std::string>;
+
+// One language: its tokenizer and its vocabulary.
+struct HEED_EXPORT TextSide {
+  std::unique_ptr<data::Tokenizer> tokenizer;
+  data::Vocabulary vocabulary;
+
+  std::vector<std::string> encode_pieces(const std::string& text) const {
+    return tokenizer->encode(text);
+  }
+  std::vector<int32_t> encode(const std::string& text) const {
+    return vocabulary.encode(encode_pieces(text));
+  }
+
+  // Into the entries NAME.tokenizer and NAME.vocabulary.
+  void save(TextState& state, const std::string& name) const;
+  // Throws InputError naming `origin` when they are not there.
+  static TextSide restore(const TextState& state, const std::string& name,
+                          const std::string& origin);
+};
+
+}  // namespace heed::train

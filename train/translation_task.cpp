@@ -1,0 +1,95 @@
+#include "train/translation_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/functions.h"
+#include "core/logging.h"
+#include "train/evaluation.h"
+#include "train/streams.h"
+
+namespace heed::train {
+namespace {
+
+data::BatchLimits limits(const DataConfig& data) {
+  return data.batch_tokens > 0 ? data::BatchLimits{INT32_MAX, data.batch_tokens}
+                               : data::BatchLimits{data.batch_size, 0};
+}
+
+}  // namespace
+
+TranslationTask::TranslationTask(const Config& config, const Checkpoint* saved) {
+  if (saved != nullptr) {
+    translator_ = restore_translator(*saved);
+  }
+  translator_.config = config;
+  data::PairCorpus train = load_corpus(config, config.data.train, data::Split::train);
+  if (saved == nullptr) {
+    translator_.text = build_text(config, train);
+  }
+  train_ = encode_corpus(config, translator_.text, std::move(train), LengthFilter::apply);
+  if (!config.data.validation.empty()) {
+    validation_ =
+        encode_corpus(config, translator_.text,
+                      load_corpus(config, config.data.validation, data::Split::validation),
+                      LengthFilter::keep_all);
+  }
+  if (saved == nullptr) {
+    Generator initial = generator_of(config.run.seed, Stream::initialization);
+    translator_.model = make_translation_model(config, translator_.text, initial);
+  }
+}
+
+int64_t TranslationTask::plan_epoch(Generator& generator) {
+  plan_ = data::plan_epoch(train_.examples, limits(translator_.config.data), generator);
+  return static_cast<int64_t>(plan_.size());
+}
+
+BatchLoss TranslationTask::loss(int64_t batch) {
+  const data::PairBatch pairs =
+      data::make_batch(train_.examples, plan_[static_cast<size_t>(batch)]);
+  const CrossEntropyOptions options{translator_.config.train.label_smoothing,
+                                    data::Vocabulary::padding};
+  const auto output = translator_.model->forward(source_of(pairs), target_input_of(pairs), false);
+  const CrossEntropy sums = cross_entropy(output.logits, target_output_of(pairs), options);
+  return {sums.loss, sums.nll.item(), pairs.target_tokens};
+}
+
+Validation TranslationTask::validate() {
+  const TrainConfig& train = translator_.config.train;
+  EvaluationOptions options;
+  options.decode = translator_.config.decode;
+  options.decode.beam_size = 1;
+  options.decode.n_best = 1;
+  const Evaluation result = evaluate(translator_, validation_, options);
+  Validation validation;
+  validation.loss = result.loss.nll_per_token();
+  validation.goodness = train.best_by == "bleu" ? result.bleu.score : -validation.loss;
+  const double perplexity = result.loss.perplexity();
+  validation.figures = {
+      {"loss", result.loss.loss_per_token(), ""},
+      {"nll", validation.loss, fmt::format("loss {:.4f}", validation.loss)},
+      {"perplexity", perplexity, fmt::format("perplexity {:.2f}", perplexity)},
+      {"bleu", result.bleu.score, fmt::format("BLEU {:.2f}", result.bleu.score)},
+      {"chrf", result.chrf.score, fmt::format("chrF {:.2f}", result.chrf.score)},
+      {"exact", result.exact, fmt::format("exact {:.1f}%", 100 * result.exact)},
+  };
+  if (result.alignment_accuracy) {
+    validation.figures.push_back(
+        {"alignment_accuracy", *result.alignment_accuracy,
+         fmt::format("alignment {:.1f}%", 100 * *result.alignment_accuracy)});
+  }
+  const auto shown =
+      std::min(static_cast<size_t>(train.validation_samples), result.hypotheses.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const std::string& reference = result.respaced_references[i];
+    validation.samples.push_back(
+        fmt::format("{}  ->  {}  ({})", validation_.pairs[i].source, result.hypotheses[i],
+                    result.hypotheses[i] == reference ? "right" : reference));
+  }
+  return validation;
+}
+
+}  // namespace heed::train
