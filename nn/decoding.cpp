@@ -79,6 +79,7 @@ class Decoder {
       Search search;
       search.source_length = length;
       search.max_length = options.max_length > 0 ? options.max_length : 2 * length + 10;
+      search.max_length = std::min(search.max_length, model.context().value_or(search.max_length));
       search.live.emplace_back();
       searches_.push_back(std::move(search));
     }

@@ -72,9 +72,9 @@ void init_normal(const Tensor& tensor, double deviation, Generator& generator) {
   draw(tensor, [&] { return deviation * generator.normal(); });
 }
 
-void init_xavier(const Tensor& matrix, Generator& generator) {
+void init_xavier(const Tensor& matrix, Generator& generator, double gain) {
   check_matrix("init_xavier", matrix);
-  const double bound = std::sqrt(6.0 / static_cast<double>(matrix.dim(0) + matrix.dim(1)));
+  const double bound = gain * std::sqrt(6.0 / static_cast<double>(matrix.dim(0) + matrix.dim(1)));
   init_uniform(matrix, -bound, bound, generator);
 }
 

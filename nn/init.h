@@ -11,8 +11,8 @@ namespace heed::nn {
 HEED_EXPORT void init_constant(const Tensor& tensor, double value);
 HEED_EXPORT void init_uniform(const Tensor& tensor, double low, double high, Generator& generator);
 HEED_EXPORT void init_normal(const Tensor& tensor, double deviation, Generator& generator);
-// Glorot & Bengio 2010: uniform in +-sqrt(6 / (fan_in + fan_out)); a matrix (out, in).
-HEED_EXPORT void init_xavier(const Tensor& matrix, Generator& generator);
+// Glorot & Bengio 2010: uniform in +-gain sqrt(6 / (fan_in + fan_out)); a matrix (out, in).
+HEED_EXPORT void init_xavier(const Tensor& matrix, Generator& generator, double gain = 1);
 // Saxe et al. 2014: rows (or columns, when there are more rows) are orthonormal. Blocks of
 // `columns` rows each are made orthogonal on their own (the three gates of a GRU).
 HEED_EXPORT void init_orthogonal(const Tensor& matrix, Generator& generator);

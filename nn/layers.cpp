@@ -8,6 +8,14 @@
 #include "nn/init.h"
 
 namespace heed::nn {
+namespace {
+
+void check_tied(const char* layer, const Tensor& weight, const Tensor& other) {
+  HEED_CHECK(other.shape() == weight.shape(), layer, "weights of shapes {} and {} cannot be tied",
+             weight.shape().to_string(), other.shape().to_string());
+}
+
+}  // namespace
 
 Linear::Linear(int64_t in, int64_t out, Generator& generator, bool with_bias)
     : weight(register_parameter("weight", Tensor::empty({out, in}))) {
@@ -20,9 +28,7 @@ Linear::Linear(int64_t in, int64_t out, Generator& generator, bool with_bias)
 }
 
 void Linear::share_weight(const Tensor& other) {
-  HEED_CHECK(other.shape() == weight.shape(), "linear",
-             "weights of shapes {} and {} cannot be tied", weight.shape().to_string(),
-             other.shape().to_string());
+  check_tied("linear", weight, other);
   replace_parameter(weight, other);
   weight = other;
 }
@@ -34,10 +40,20 @@ Embedding::Embedding(int64_t vocabulary, int64_t width, Generator& generator, in
   HEED_CHECK(padding < vocabulary, "embedding",
              "padding id {} is out of range: the vocabulary has {} ids", padding, vocabulary);
   init_normal(weight, 1.0, generator);
-  if (padding >= 0) {
-    float* row = weight.data<float>() + padding * width;
-    std::fill_n(row, width, 0.0F);
+  zero_padding();
+}
+
+void Embedding::zero_padding() const {
+  if (padding_ >= 0) {
+    const Tensor row = weight.as_strided({weight.dim(1)}, {1}, padding_ * weight.dim(1));
+    init_constant(row, 0);
   }
+}
+
+void Embedding::share_weight(const Tensor& other) {
+  check_tied("embedding", weight, other);
+  replace_parameter(weight, other);
+  weight = other;
 }
 
 Tensor Embedding::forward(const Tensor& ids) const { return embedding(ids, weight, padding_); }
@@ -48,11 +64,25 @@ Dropout::Dropout(double p) : p_(p) {
 
 Tensor Dropout::forward(const Tensor& x) const { return training() ? dropout(x, p_) : x; }
 
-LayerNorm::LayerNorm(int64_t width, double epsilon)
-    : weight(register_parameter("weight", Tensor::full({width}, 1.0))),
-      bias(register_parameter("bias", Tensor::zeros({width}))),
-      epsilon_(epsilon) {}
+std::unique_ptr<Norm> make_norm(NormKind kind, int64_t width, bool with_bias) {
+  if (kind == NormKind::rms) {
+    return std::make_unique<RmsNorm>(width);
+  }
+  return std::make_unique<LayerNorm>(width, 1e-5, with_bias);
+}
+
+LayerNorm::LayerNorm(int64_t width, double epsilon, bool with_bias)
+    : weight(register_parameter("weight", Tensor::full({width}, 1.0))), epsilon_(epsilon) {
+  if (with_bias) {
+    bias = register_parameter("bias", Tensor::zeros({width}));
+  }
+}
 
 Tensor LayerNorm::forward(const Tensor& x) const { return layer_norm(x, weight, bias, epsilon_); }
+
+RmsNorm::RmsNorm(int64_t width, double epsilon)
+    : weight(register_parameter("weight", Tensor::full({width}, 1.0))), epsilon_(epsilon) {}
+
+Tensor RmsNorm::forward(const Tensor& x) const { return rms_norm(x, weight, epsilon_); }
 
 }  // namespace heed::nn

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/export.h"
@@ -26,6 +28,10 @@ class HEED_EXPORT Embedding : public Module {
  public:
   Embedding(int64_t vocabulary, int64_t width, Generator& generator, int64_t padding = -1);
   Tensor forward(const Tensor& ids) const;  // (...) i32 -> (..., width)
+  // From here on the table is another module's; shapes must agree.
+  void share_weight(const Tensor& other);
+  // Makes the row of padding zeros again, after the table was given other numbers.
+  void zero_padding() const;
 
   Tensor weight;
 
@@ -43,14 +49,36 @@ class HEED_EXPORT Dropout : public Module {
   double p_;
 };
 
-// Over the last dimension; weight starts as ones, bias as zeros.
-class HEED_EXPORT LayerNorm : public Module {
+enum class NormKind { layer, rms };
+
+// A norm over the last dimension, whichever kind a network's options name.
+class HEED_EXPORT Norm : public Module {
  public:
-  explicit LayerNorm(int64_t width, double epsilon = 1e-5);
-  Tensor forward(const Tensor& x) const;
+  virtual Tensor forward(const Tensor& x) const = 0;
+};
+// rms has no bias.
+HEED_EXPORT std::unique_ptr<Norm> make_norm(NormKind kind, int64_t width, bool with_bias = true);
+
+// Ba et al. 2016. weight starts as ones, bias as zeros.
+class HEED_EXPORT LayerNorm : public Norm {
+ public:
+  explicit LayerNorm(int64_t width, double epsilon = 1e-5, bool with_bias = true);
+  Tensor forward(const Tensor& x) const override;
 
   Tensor weight;
-  Tensor bias;
+  Tensor bias;  // undefined without bias
+
+ private:
+  double epsilon_;
+};
+
+// Zhang & Sennrich 2019. weight starts as ones.
+class HEED_EXPORT RmsNorm : public Norm {
+ public:
+  explicit RmsNorm(int64_t width, double epsilon = 1e-6);
+  Tensor forward(const Tensor& x) const override;
+
+  Tensor weight;
 
  private:
   double epsilon_;

@@ -30,7 +30,7 @@ void Module::collect(const std::string& prefix, std::vector<NamedTensor>& all) c
     all.push_back({prefix + name, parameter});
   }
   for (const auto& [name, child] : children_) {
-    child->collect(prefix + name + ".", all);
+    child->collect(name.empty() ? prefix : prefix + name + ".", all);
   }
 }
 
@@ -141,8 +141,11 @@ int64_t Module::describe_into(const std::string& indent, std::string& text) cons
   }
   for (const auto& [name, child] : children_) {
     std::string inner;
-    const int64_t count = child->describe_into(indent + "  ", inner);
-    text += fmt::format("{}{}: {} parameters\n{}", indent, name, count, inner);
+    const int64_t count = child->describe_into(name.empty() ? indent : indent + "  ", inner);
+    if (count > 0 && !name.empty()) {
+      text += fmt::format("{}{}: {} parameters\n", indent, name, count);
+    }
+    text += inner;
     total += count;
   }
   return total;

@@ -38,7 +38,8 @@ class HEED_EXPORT Module {
   void convert(DType dtype, Device device = {});
 
   bool training() const { return training_; }
-  // The tree with shapes and parameter counts, one line a module or parameter.
+  // The tree with shapes and parameter counts, one line a module or parameter; modules without
+  // parameters are left out.
   std::string describe() const;
 
  protected:
@@ -46,6 +47,7 @@ class HEED_EXPORT Module {
   Tensor register_parameter(std::string name, const Tensor& parameter);
   // Puts another tensor in the place of a registered one (tied weights).
   void replace_parameter(const Tensor& registered, const Tensor& replacement);
+  // The parameters of a child without name are named as this module's own.
   void register_module(std::string name, Module& child);
 
  private:

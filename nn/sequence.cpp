@@ -1,5 +1,6 @@
 #include "nn/sequence.h"
 
+#include "autograd/functions.h"
 #include "core/error.h"
 
 namespace heed::nn {
@@ -17,6 +18,18 @@ Tensor padding_mask(const std::vector<int64_t>& lengths, int64_t width) {
   }
   return padded ? Tensor::from_vector(mask, {static_cast<int64_t>(lengths.size()), width})
                 : Tensor();
+}
+
+Tensor select_rows(const Tensor& x, const std::vector<int32_t>& rows) {
+  if (!x.defined()) {
+    return x;
+  }
+  const auto count = static_cast<int64_t>(rows.size());
+  Shape shape = x.shape();
+  const Tensor picked =
+      embedding(Tensor::from_vector(rows, {count}), reshape(x, {shape[0], x.numel() / shape[0]}));
+  shape[0] = count;
+  return reshape(picked, shape);
 }
 
 }  // namespace heed::nn

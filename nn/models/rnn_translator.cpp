@@ -5,6 +5,7 @@
 #include "autograd/functions.h"
 #include "core/error.h"
 #include "nn/init.h"
+#include "nn/models/source_rows.h"
 
 namespace heed::nn {
 namespace {
@@ -16,36 +17,24 @@ int64_t readout_width(const RnnTranslatorOptions& options) {
 }  // namespace
 
 struct RnnTranslator::State final : DecoderState {
-  Encoded encoded;
-  std::vector<Tensor> states;
+  State(const PaddedIds& source, Encoded read)
+      : sources(source), encoded(std::move(read)), states(encoded.initial_states) {}
 
   void select(const std::vector<int32_t>& rows) override {
-    const Tensor index = Tensor::from_vector(rows, {static_cast<int64_t>(rows.size())});
-    const auto pick = [&](Tensor& tensor) {
-      if (!tensor.defined()) {
-        return;
-      }
-      Shape shape = tensor.shape();
-      const Tensor picked = embedding(index, reshape(tensor, {shape[0], -1}));
-      shape[0] = index.dim(0);
-      tensor = reshape(picked, shape);
-    };
     for (Tensor& state : states) {
-      pick(state);
+      state = select_rows(state, rows);
     }
-    pick(encoded.fixed_context);
-    pick(encoded.memory.keys);
-    pick(encoded.memory.values);
-    if (encoded.memory.mask.defined()) {
-      const int64_t width = encoded.memory.mask.dim(1);
-      const auto all = encoded.memory.mask.to_vector<bool>();
-      std::vector<bool> kept;
-      for (const int32_t row : rows) {
-        kept.insert(kept.end(), all.begin() + row * width, all.begin() + (row + 1) * width);
-      }
-      encoded.memory.mask = Tensor::from_vector(kept, {index.dim(0), width});
+    if (sources.select(rows)) {
+      encoded.fixed_context = select_rows(encoded.fixed_context, rows);
+      encoded.memory = {select_rows(encoded.memory.keys, rows),
+                        select_rows(encoded.memory.values, rows),
+                        padding_mask(sources.lengths(), sources.width())};
     }
   }
+
+  SourceRows sources;
+  Encoded encoded;
+  std::vector<Tensor> states;
 };
 
 RnnTranslator::RnnTranslator(const RnnTranslatorOptions& options, Generator& generator)
@@ -97,6 +86,12 @@ RnnTranslator::RnnTranslator(const RnnTranslatorOptions& options, Generator& gen
 }
 
 void RnnTranslator::initialize(Generator& generator) {
+  draw_weights(generator);
+  source_embedding_.zero_padding();
+  target_embedding_.zero_padding();
+}
+
+void RnnTranslator::draw_weights(Generator& generator) {
   const double bound = 1.0 / std::sqrt(static_cast<double>(options_.width));
   init_uniform(recurrent_weight_, -bound, bound, generator);
   init_uniform(recurrent_bias_, -bound, bound, generator);
@@ -191,10 +186,7 @@ TranslationModel::Output RnnTranslator::forward(const PaddedIds& source, const T
 }
 
 std::unique_ptr<DecoderState> RnnTranslator::start(const PaddedIds& source) const {
-  auto state = std::make_unique<State>();
-  state->encoded = encode(source);
-  state->states = state->encoded.initial_states;
-  return state;
+  return std::make_unique<State>(source, encode(source));
 }
 
 TranslationModel::Step RnnTranslator::step(DecoderState& decoder_state,

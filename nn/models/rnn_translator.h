@@ -67,6 +67,7 @@ class HEED_EXPORT RnnTranslator : public TranslationModel {
   // (B, T, .) or (B, .) -> logits (.., V)
   Tensor read_out(const Tensor& states, const Tensor& words, const Tensor& contexts) const;
   void initialize(Generator& generator);
+  void draw_weights(Generator& generator);
 
   RnnTranslatorOptions options_;
   int64_t context_width_;

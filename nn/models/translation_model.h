@@ -1,21 +1,16 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/export.h"
+#include "nn/models/decoder_state.h"
 #include "nn/module.h"
 #include "nn/sequence.h"
 
 namespace heed::nn {
-
-// Where a decoder stands for a batch of rows: everything step() reads and writes.
-class HEED_EXPORT DecoderState {
- public:
-  virtual ~DecoderState() = default;
-  // Keeps these rows, in this order; a row may be named several times (hypotheses of a beam).
-  virtual void select(const std::vector<int32_t>& rows) = 0;
-};
 
 // What every translator offers: teacher forcing for training and scoring, steps for decoding.
 class HEED_EXPORT TranslationModel : public Module {
@@ -23,6 +18,8 @@ class HEED_EXPORT TranslationModel : public Module {
   struct Output {
     Tensor logits;     // (B, T, V)
     Tensor attention;  // (B, T, S), or undefined when not asked for or when there is none
+    // Several layers' and heads', of which attention is then the mean: (B, H, T, S) each.
+    std::vector<Tensor> layer_attention = {};
   };
   // target_input (B, T) i32: <s> and the target without its last token.
   virtual Output forward(const PaddedIds& source, const Tensor& target_input,
@@ -37,6 +34,8 @@ class HEED_EXPORT TranslationModel : public Module {
   virtual Step step(DecoderState& state, const Tensor& tokens) const = 0;
 
   virtual int64_t target_vocabulary() const = 0;
+  // The longest source and target input, in tokens, when positions are a table.
+  virtual std::optional<int64_t> context() const { return std::nullopt; }
 };
 
 }  // namespace heed::nn

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "kernels/backend.h"
+#include "nn/gradcheck.h"
 #include "nn/init.h"
 #include "nn/module.h"
 #include "nn/sequence.h"
@@ -81,32 +81,6 @@ inline void expect_close(const std::map<std::string, Values>& actual,
     ASSERT_TRUE(actual.contains(name)) << name;
     EXPECT_TRUE(close(actual.at(name), values, tolerance)) << name;
   }
-}
-
-// Checks the gradients of f for its inputs and for every parameter of the module (f64).
-inline GradcheckResult gradcheck_module(const Module& module,
-                                        const std::function<Tensor(const std::vector<Tensor>&)>& f,
-                                        const std::vector<Tensor>& inputs) {
-  const auto parameters = module.named_parameters();
-  std::vector<Tensor> all = inputs;
-  for (const NamedTensor& entry : parameters) {
-    all.push_back(entry.tensor.clone());
-  }
-  const GradcheckResult result = gradcheck(
-      [&](const std::vector<Tensor>& leaves) {
-        for (size_t i = 0; i < parameters.size(); ++i) {
-          const Tensor& leaf = leaves[inputs.size() + i];
-          parameters[i].tensor.set_data(leaf);
-          parameters[i].tensor.set_autograd(leaf.shared_autograd());
-        }
-        return std::vector<Tensor>{f({leaves.begin(), leaves.begin() + std::ssize(inputs)})};
-      },
-      all);
-  for (const NamedTensor& entry : parameters) {
-    entry.tensor.set_autograd(nullptr);
-    set_requires_grad(entry.tensor);
-  }
-  return result;
 }
 
 // Composed functions instead of the fused ones while one lives.
