@@ -12,6 +12,7 @@ Tensor both(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined()) {
     return a.defined() ? a : b;
   }
+  broadcast_shapes("mask", a.shape(), b.shape());
   const Tensor not_a = equal(a, Tensor::zeros({}, DType::boolean, a.device()));
   return less(not_a, b);
 }

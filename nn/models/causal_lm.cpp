@@ -12,9 +12,13 @@ namespace {
 
 constexpr double deviation = 0.02;
 
-TransformerLayerOptions layer_options(const CausalLmOptions& options) {
+const CausalLmOptions& checked(const CausalLmOptions& options) {
   HEED_CHECK(options.vocabulary > 0, "causal_lm", "the vocabulary has {} tokens",
              options.vocabulary);
+  return options;
+}
+
+TransformerLayerOptions layer_options(const CausalLmOptions& options) {
   TransformerLayerOptions result;
   result.width = options.width;
   result.heads = options.heads;
@@ -52,7 +56,7 @@ struct CausalLm::State final : DecoderState {
 };
 
 CausalLm::CausalLm(const CausalLmOptions& options, Generator& generator)
-    : options_(options),
+    : options_(checked(options)),
       embedding_scale_(options.positions == Positions::sinusoidal
                            ? std::sqrt(static_cast<double>(options.width))
                            : 1),

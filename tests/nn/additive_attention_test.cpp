@@ -1,7 +1,6 @@
 #include "nn/additive_attention.h"
 
 #include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 
 namespace heed::nn::test {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 struct ByHand {
   Values context, weights;

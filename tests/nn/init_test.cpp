@@ -118,7 +118,7 @@ TEST(Init, GivesF32AndF64TheSameNumbers) {
   const Initializer initializers[] = {
       [](const Tensor& x, Generator& g) { init_uniform(x, -1, 2, g); },
       [](const Tensor& x, Generator& g) { init_normal(x, 0.3, g); },
-      init_xavier,
+      [](const Tensor& x, Generator& g) { init_xavier(x, g, 0.5); },
       init_orthogonal,
   };
   for (const Initializer initialize : initializers) {

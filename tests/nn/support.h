@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ namespace heed::nn::test {
 using heed::test::close;
 using heed::test::expect_close;
 using Values = std::vector<double>;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 // Uniform in [-1, 1); each stream gives other numbers, the same in every run.
 inline Tensor random_tensor(const Shape& shape, DType dtype, uint64_t stream) {

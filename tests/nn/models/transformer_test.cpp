@@ -1,0 +1,389 @@
+#include "nn/models/transformer.h"
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "autograd/functions.h"
+#include "nn/decoding.h"
+#include "tests/nn/support.h"
+
+namespace heed::nn::test {
+namespace {
+
+TransformerOptions tiny() {
+  TransformerOptions options;
+  options.source_vocabulary = 7;
+  options.target_vocabulary = 6;
+  options.width = 8;
+  options.encoder_layers = 1;
+  options.decoder_layers = 2;
+  options.heads = 2;
+  options.ffn_width = 10;
+  options.context = 12;
+  options.dropout = 0;
+  return options;
+}
+
+struct ModelCase {
+  std::string name;
+  Positions positions;
+  NormPlacement placement;
+  NormKind norm;
+  bool gated;
+  bool tied;
+};
+
+const ModelCase model_cases[] = {
+    {"vaswani", Positions::sinusoidal, NormPlacement::post, NormKind::layer, false, false},
+    {"vaswani_tied", Positions::sinusoidal, NormPlacement::post, NormKind::layer, false, true},
+    {"learned", Positions::learned, NormPlacement::post, NormKind::layer, false, false},
+    {"pre", Positions::learned, NormPlacement::pre, NormKind::layer, true, false},
+    {"llama_like", Positions::rotary, NormPlacement::pre, NormKind::rms, true, true},
+    {"orderless", Positions::none, NormPlacement::pre, NormKind::layer, false, false},
+};
+
+TransformerOptions options_of(const ModelCase& model_case) {
+  TransformerOptions options = tiny();
+  options.positions = model_case.positions;
+  options.norm_placement = model_case.placement;
+  options.norm = model_case.norm;
+  options.gated = model_case.gated;
+  options.activation = model_case.gated ? Activation::silu : Activation::relu;
+  options.bias = !model_case.gated;
+  if (model_case.tied) {
+    options.tie_embeddings = true;
+    options.share_vocabulary = true;
+    options.target_vocabulary = options.source_vocabulary;
+  }
+  return options;
+}
+
+struct Model : Transformer {
+  explicit Model(const TransformerOptions& options, DType dtype = DType::f64,
+                 Generator generator = Generator(1))
+      : Transformer(options, generator) {
+    convert(dtype);
+    randomize(*this, 0.6);
+  }
+};
+
+const PaddedIds source = {
+    Tensor::from_vector<int32_t>({4, 5, 6, 3, 4, 0, 0, 0, 6, 3, 3, 0}, {3, 4}), {4, 1, 3}};
+const Tensor target_input = Tensor::from_vector<int32_t>({2, 4, 5, 2, 5, 0, 2, 0, 0}, {3, 3});
+const Tensor targets = Tensor::from_vector<int32_t>({4, 5, 3, 5, 3, 0, 3, 0, 0}, {3, 3});
+
+class TransformerTest : public testing::TestWithParam<ModelCase> {
+ protected:
+  Tensor loss() const {
+    return cross_entropy(model_.forward(source, target_input, false).logits, targets, {0.1, 0})
+        .loss;
+  }
+
+  Model model_{options_of(GetParam())};
+};
+
+INSTANTIATE_TEST_SUITE_P(All, TransformerTest, testing::ValuesIn(model_cases),
+                         [](const auto& given) { return given.param.name; });
+
+TEST_P(TransformerTest, ForwardEqualsItsSteps) {
+  const auto whole = model_.forward(source, target_input, true);
+  EXPECT_EQ(whole.logits.shape(), Shape({3, 3, options_of(GetParam()).target_vocabulary}));
+  const auto state = model_.start(source);
+  for (int64_t t = 0; t < 3; ++t) {
+    const auto step = model_.step(*state, contiguous(squeeze(slice(target_input, 1, t, t + 1), 1)));
+    expect_close(step.logits, squeeze(slice(whole.logits, 1, t, t + 1), 1), 1e-12);
+    expect_close(step.attention, squeeze(slice(whole.attention, 1, t, t + 1), 1), 1e-12);
+    EXPECT_FALSE(requires_grad(step.logits));
+  }
+}
+
+TEST_P(TransformerTest, AttentionIsTheMeanOverLayersAndHeads) {
+  const auto silent = model_.forward(source, target_input, false);
+  EXPECT_FALSE(silent.attention.defined());
+  EXPECT_TRUE(silent.layer_attention.empty());
+  const auto found = model_.forward(source, target_input, true);
+  expect_close(found.logits, silent.logits, 1e-12);
+  ASSERT_EQ(found.layer_attention.size(), 2);
+  Tensor total = Tensor::zeros({3, 3, 4}, DType::f64);
+  for (const Tensor& layer : found.layer_attention) {
+    EXPECT_EQ(layer.shape(), Shape({3, 2, 3, 4}));
+    for (int64_t head = 0; head < 2; ++head) {
+      total = total + squeeze(slice(layer, 1, head, head + 1), 1);
+    }
+  }
+  expect_close(found.attention, total / 4, 1e-14);
+  const auto rows = rows_of(found.attention);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    double sum_of_row = 0;
+    for (size_t s = 0; s < 4; ++s) {
+      sum_of_row += rows[i][s];
+      if (static_cast<int64_t>(s) >= source.lengths[i / 3]) {
+        EXPECT_EQ(rows[i][s], 0);
+      }
+    }
+    EXPECT_NEAR(sum_of_row, 1, 1e-12);
+  }
+}
+
+TEST_P(TransformerTest, APaddedBatchGivesWhatEachSentenceGivesAlone) {
+  const Tensor together = model_.forward(source, target_input, false).logits;
+  for (int64_t b = 0; b < 3; ++b) {
+    const int64_t length = source.lengths[static_cast<size_t>(b)];
+    const Tensor ids = contiguous(slice(slice(source.ids, 0, b, b + 1), 1, 0, length));
+    const Tensor input = contiguous(slice(target_input, 0, b, b + 1));
+    expect_close(slice(together, 0, b, b + 1), model_.forward({ids, {length}}, input, false).logits,
+                 1e-12);
+  }
+}
+
+TEST_P(TransformerTest, WhatStandsAtSourcePaddingDoesNotMatter) {
+  const PaddedIds other = {
+      Tensor::from_vector<int32_t>({4, 5, 6, 3, 4, 6, 1, 2, 6, 3, 3, 5}, {3, 4}), {4, 1, 3}};
+  EXPECT_EQ(model_.forward(other, target_input, false).logits.to_doubles(),
+            model_.forward(source, target_input, false).logits.to_doubles());
+}
+
+TEST_P(TransformerTest, LaterTargetWordsReachNothingBefore) {
+  model_.convert(DType::f32);
+  const Tensor other = Tensor::from_vector<int32_t>({2, 4, 1, 2, 5, 4, 2, 0, 5}, {3, 3});
+  const Tensor expected = model_.forward(source, target_input, false).logits;
+  const Tensor found = model_.forward(source, other, false).logits;
+  EXPECT_EQ(slice(found, 1, 0, 2).to_doubles(), slice(expected, 1, 0, 2).to_doubles());
+  EXPECT_NE(slice(found, 1, 2, 3).to_doubles(), slice(expected, 1, 2, 3).to_doubles());
+}
+
+TEST_P(TransformerTest, SelectedRowsContinueAsTheyWere) {
+  const auto state = model_.start(source);
+  const auto picked = model_.start(source);
+  const Tensor first = Tensor::from_vector<int32_t>({2, 2, 2}, {3});
+  model_.step(*state, first);
+  model_.step(*picked, first);
+  const std::vector<int32_t> rows = {2, 0, 0, 1};
+  picked->select(rows);
+  const auto all = model_.step(*state, Tensor::from_vector<int32_t>({4, 5, 3}, {3}));
+  const auto found = model_.step(*picked, Tensor::from_vector<int32_t>({3, 4, 4, 5}, {4}));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto row = static_cast<size_t>(rows[i]);
+    expect_close(rows_of(found.logits)[i], rows_of(all.logits)[row], 1e-12);
+    expect_close(rows_of(found.attention)[i], rows_of(all.attention)[row], 1e-12);
+  }
+  // Rows that only change places within a sentence.
+  picked->select({0, 2, 1, 3});
+  const auto swapped = model_.step(*picked, Tensor::from_vector<int32_t>({4, 4, 4, 4}, {4}));
+  const auto next = model_.step(*state, Tensor::from_vector<int32_t>({4, 4, 4}, {3}));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    expect_close(rows_of(swapped.logits)[i], rows_of(next.logits)[static_cast<size_t>(rows[i])],
+                 1e-12);
+  }
+}
+
+TEST_P(TransformerTest, PassesGradcheckAsAWhole) {
+  const auto check = [&] {
+    const auto result =
+        gradcheck_module(model_, [&](const std::vector<Tensor>&) { return loss(); }, {});
+    EXPECT_THAT(result, PassesGradcheck());
+    EXPECT_GT(result.checked, 1000);
+  };
+  check();
+  const ComposedScope composed;
+  check();
+}
+
+TEST_P(TransformerTest, FusedEqualsComposed) {
+  const auto run = [&] {
+    model_.clear_gradients();
+    const Tensor value = loss();
+    backward(value);
+    auto found = gradients_of(model_);
+    found["loss"] = value.to_doubles();
+    return found;
+  };
+  for (const auto& [dtype, tolerance] : {std::pair{DType::f32, 5e-5}, {DType::f64, 1e-12}}) {
+    model_.convert(dtype);
+    const auto fused = run();
+    const ComposedScope composed;
+    expect_close(fused, run(), tolerance);
+  }
+}
+
+std::map<std::string, std::string> names_and_shapes(const Module& module) {
+  std::map<std::string, std::string> found;
+  for (const NamedTensor& entry : module.named_parameters()) {
+    found[entry.name] = entry.tensor.shape().to_string();
+  }
+  return found;
+}
+
+TEST(Transformer, NamesItsParameters) {
+  Generator generator(1);
+  auto options = tiny();
+  options.positions = Positions::learned;
+  options.norm_placement = NormPlacement::pre;
+  auto found = names_and_shapes(Transformer(options, generator));
+  EXPECT_EQ(found["source_embedding.weight"], "(7, 8)");
+  EXPECT_EQ(found["target_embedding.weight"], "(6, 8)");
+  EXPECT_EQ(found["source_positions.weight"], "(12, 8)");
+  EXPECT_EQ(found["target_positions.weight"], "(12, 8)");
+  EXPECT_EQ(found["encoder.layers.0.self_attn.in_proj_weight"], "(24, 8)");
+  EXPECT_EQ(found["encoder.norm.weight"], "(8)");
+  EXPECT_EQ(found["decoder.layers.1.multihead_attn.out_proj.bias"], "(8)");
+  EXPECT_EQ(found["decoder.layers.1.norm3.bias"], "(8)");
+  EXPECT_EQ(found["decoder.norm.bias"], "(8)");
+  EXPECT_EQ(found["output.weight"], "(6, 8)");
+  EXPECT_EQ(found.size(), 5 + 12 + 2 + 2 * 18 + 2);
+}
+
+TEST(Transformer, TiesEmbeddings) {
+  Generator generator(1);
+  auto options = tiny();
+  EXPECT_TRUE(Transformer(options, generator).aliases().empty());
+  options.tie_embeddings = true;
+  EXPECT_EQ(Transformer(options, generator).aliases(),
+            (std::map<std::string, std::string>{{"output.weight", "target_embedding.weight"}}));
+  options.share_vocabulary = true;
+  options.target_vocabulary = 7;
+  EXPECT_EQ(
+      Transformer(options, generator).aliases(),
+      (std::map<std::string, std::string>{{"output.weight", "source_embedding.weight"},
+                                          {"target_embedding.weight", "source_embedding.weight"}}));
+}
+
+double deviation_of(const Values& values) {
+  double squares = 0;
+  for (const double value : values) {
+    squares += value * value;
+  }
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+TEST(Transformer, StartsAsDocumented) {
+  for (const NormPlacement placement : {NormPlacement::post, NormPlacement::pre}) {
+    Generator generator(1);
+    auto options = tiny();
+    options.source_vocabulary = 100;
+    options.target_vocabulary = 90;
+    options.width = 64;
+    options.ffn_width = 96;
+    options.encoder_layers = 2;
+    options.decoder_layers = 3;
+    options.norm_placement = placement;
+    const Transformer model(options, generator);
+    for (const auto& [name, parameter] : model.named_parameters()) {
+      const Values values = parameter.to_doubles();
+      if (parameter.rank() == 1) {
+        EXPECT_EQ(values, Values(values.size(), name.ends_with("weight") ? 1.0 : 0.0)) << name;
+        continue;
+      }
+      double expected = std::sqrt(2.0 / static_cast<double>(parameter.dim(0) + parameter.dim(1)));
+      if (name.find("embedding") != std::string::npos) {
+        expected = 1.0 / 8;
+        EXPECT_EQ(rows_of(parameter)[0], Values(64, 0.0)) << name;
+      } else if (placement == NormPlacement::pre && is_residual_projection(name)) {
+        expected /= name.starts_with("encoder.") ? 2 : 3;
+      }
+      EXPECT_NEAR(deviation_of(values), expected, 0.06 * expected) << name;
+    }
+  }
+}
+
+TEST(Transformer, ScalesEmbeddings) {
+  auto options = tiny();
+  options.positions = Positions::none;
+  const Model by_default(options);
+  options.embedding_scale = std::sqrt(8.0);
+  const Model same(options);
+  options.embedding_scale = 1;
+  const Model unscaled(options);
+  const auto logits = [](const Transformer& model) {
+    return model.forward(source, target_input, false).logits.to_doubles();
+  };
+  EXPECT_EQ(logits(same), logits(by_default));
+  EXPECT_NE(logits(unscaled), logits(by_default));
+  for (const auto& [name, parameter] : unscaled.named_parameters()) {
+    if (name.find("embedding") != std::string::npos) {
+      parameter.set_data((parameter.detach() * std::sqrt(8.0)).detach());
+    }
+  }
+  EXPECT_TRUE(close(logits(unscaled), logits(by_default), 1e-12));
+}
+
+TEST(Transformer, EveryCombinationOfOptionsLearns) {
+  for (const Positions positions :
+       {Positions::none, Positions::sinusoidal, Positions::learned, Positions::rotary}) {
+    for (const NormKind norm : {NormKind::layer, NormKind::rms}) {
+      for (const NormPlacement placement : {NormPlacement::pre, NormPlacement::post}) {
+        for (const bool gated : {false, true}) {
+          for (const bool bias : {false, true}) {
+            auto options = tiny();
+            options.positions = positions;
+            options.norm = norm;
+            options.norm_placement = placement;
+            options.gated = gated;
+            options.bias = bias;
+            options.dropout = 0.1;
+            const Model model(options, DType::f32);
+            const Tensor loss =
+                cross_entropy(model.forward(source, target_input, false).logits, targets, {0.1, 0})
+                    .loss;
+            ASSERT_TRUE(std::isfinite(loss.item()));
+            backward(loss);
+            for (const NamedTensor& entry : model.named_parameters()) {
+              ASSERT_TRUE(gradient(entry.tensor).defined()) << entry.name;
+              ASSERT_TRUE(std::isfinite(sum(square(gradient(entry.tensor))).item())) << entry.name;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Transformer, ALearnedTableEndsSourceTargetAndDecoding) {
+  auto options = tiny();
+  options.positions = Positions::learned;
+  Model model(options);
+  EXPECT_EQ(model.context(), 12);
+  const PaddedIds longer = {Tensor::full({1, 13}, 4, DType::i32), {13}};
+  const std::string refusal =
+      "[positions] position 12 is past the end of the learned table: the context is 12";
+  EXPECT_EQ(error_of([&] {
+              model.forward(longer, Tensor::zeros({1, 2}, DType::i32), false);
+            }),
+            refusal);
+  EXPECT_EQ(error_of([&] {
+              model.forward({Tensor::full({1, 2}, 4, DType::i32), {2}},
+                            Tensor::zeros({1, 13}, DType::i32), false);
+            }),
+            refusal);
+  // Words without end stop at the table's.
+  DecodingOptions decoding;
+  decoding.max_length = 20;
+  decoding.never = {0, 1, 2, 3};
+  decoding.end_id = 3;
+  decoding.min_length = 20;
+  for (const auto& row : decode(model, source, decoding)) {
+    EXPECT_EQ(row[0].tokens.size(), 12);
+    EXPECT_FALSE(row[0].ended);
+  }
+}
+
+TEST(Transformer, RefusesWhatDoesNotFit) {
+  auto options = tiny();
+  options.source_vocabulary = 0;
+  EXPECT_EQ(error_of([&] { Model model(options); }),
+            "[transformer] vocabularies are not empty: source 0, target 6");
+  options = tiny();
+  options.share_vocabulary = true;
+  EXPECT_EQ(error_of([&] { Model model(options); }),
+            "[transformer] a shared vocabulary has one size: source 7, target 6");
+  const Model model(tiny());
+  EXPECT_EQ(error_of([&] {
+              model.forward(source, Tensor::zeros({3, 0}, DType::i32), false);
+            }),
+            "[transformer] ids (B, T) with T > 0 are expected, not (3, 0)");
+}
+
+}  // namespace
+}  // namespace heed::nn::test
