@@ -145,7 +145,8 @@ class HEED_EXPORT Backend {
                                       const Tensor& dlogits) = 0;
 
   // --- layer norm (Ba et al. 2016) --------------------------------------------------------------
-  // y = (x - mean) rstd weight + bias over rows of C: x (N, C) dense; weight, bias (C);
+  // y = (x - mean) rstd weight + bias over rows of C: x (N, C) dense; weight (C); bias (C) or
+  // undefined;
   // mean, rstd (N), rstd = 1 / sqrt(var + epsilon), biased variance.
   virtual void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
                           const Tensor& y, const Tensor& mean, const Tensor& rstd) = 0;

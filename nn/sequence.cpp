@@ -26,8 +26,9 @@ Tensor select_rows(const Tensor& x, const std::vector<int32_t>& rows) {
   }
   const auto count = static_cast<int64_t>(rows.size());
   Shape shape = x.shape();
-  const Tensor picked =
-      embedding(Tensor::from_vector(rows, {count}), reshape(x, {shape[0], x.numel() / shape[0]}));
+  shape[0] = 1;
+  const Tensor table = reshape(x, {x.dim(0), shape.numel()});
+  const Tensor picked = embedding(Tensor::from_vector(rows, {count}), table);
   shape[0] = count;
   return reshape(picked, shape);
 }

@@ -39,7 +39,8 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
   const Tensor centred = x - mean(x, {-1}, true);
   const Tensor variance = mean(square(centred), {-1}, true);
-  return centred / square_root(variance + epsilon) * weight + bias;
+  const Tensor scaled = centred / square_root(variance + epsilon) * weight;
+  return bias.defined() ? scaled + bias : scaled;
 }
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {

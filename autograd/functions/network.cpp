@@ -148,7 +148,9 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
   check_floating("layer_norm", x);
   check_rows_vector("layer_norm", "weight", weight, x);
-  check_rows_vector("layer_norm", "bias", bias, x);
+  if (bias.defined()) {
+    check_rows_vector("layer_norm", "bias", bias, x);
+  }
   if (!kernels::fused_kernels()) {
     return composed::layer_norm(x, weight, bias, epsilon);
   }
@@ -157,7 +159,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   const Tensor mean = empty_like(x, {rows.dim(0)});
   const Tensor rstd = empty_like(x, {rows.dim(0)});
   const Tensor y = empty_like(x);
-  backend(x).layer_norm(rows, w, dense(bias), epsilon, view(y, rows.shape()), mean, rstd);
+  backend(x).layer_norm(rows, w, bias.defined() ? dense(bias) : Tensor(), epsilon,
+                        view(y, rows.shape()), mean, rstd);
   return record("layer_norm", {x, weight, bias}, y,
                 [rows = Saved(rows), w = Saved(w), mean = Saved(mean), rstd = Saved(rstd),
                  shape = x.shape()](const BackwardContext& context) -> Gradients {

@@ -33,7 +33,7 @@ HEED_EXPORT CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targe
                                        const CrossEntropyOptions& options = {});
 
 // (x - mean) / sqrt(var + epsilon) * weight + bias over the last dimension (Ba et al. 2016);
-// weight, bias (C).
+// weight, bias (C); bias may be undefined.
 HEED_EXPORT Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                               double epsilon = 1e-5);
 

@@ -166,7 +166,7 @@ Array layer_norm_of(const Arrays& in, double epsilon) {
       variance += centred * centred / static_cast<double>(width);
     }
     const double normal = (x.at(i) - mean) / std::sqrt(variance + epsilon);
-    return normal * in[1].at(i) + in[2].at(i);
+    return normal * in[1].at(i) + (in.size() > 2 ? in[2].at(i) : 0);
   });
 }
 
@@ -182,6 +182,10 @@ void add_layer_norm(std::vector<OpCase>& cases) {
           [epsilon](const Arrays& in) { return Arrays{layer_norm_of(in, epsilon)}; }));
     }
   }
+  cases.push_back(make(
+      "layer_norm", "without bias", {real({2, 3, 4}), real({4})},
+      [](const Tensors& in) { return Tensors{layer_norm(in[0], in[1], {}, 1e-5)}; },
+      [](const Arrays& in) { return Arrays{layer_norm_of(in, 1e-5)}; }));
 }
 
 Array gru_cell_of(const Arrays& in) {

@@ -11,7 +11,7 @@ void CpuBackend::layer_norm(const Tensor& x, const Tensor& weight, const Tensor&
   const int64_t width = x.dim(1);
   dispatch_floating("layer_norm", x.dtype(), [&]<typename T>(T) {
     const T* w = weight.data<T>();
-    const T* b = bias.data<T>();
+    const T* b = bias.defined() ? bias.data<T>() : nullptr;
     for_each_row(x.dim(0), width, [&](int64_t n) {
       const T* row = x.data<T>() + n * width;
       T* out = y.data<T>() + n * width;
@@ -26,7 +26,10 @@ void CpuBackend::layer_norm(const Tensor& x, const Tensor& weight, const Tensor&
       }
       const T scale = 1 / std::sqrt(squares / static_cast<T>(width) + static_cast<T>(epsilon));
       for (int64_t i = 0; i < width; ++i) {
-        out[i] = (row[i] - centre) * scale * w[i] + b[i];
+        out[i] = (row[i] - centre) * scale * w[i];
+      }
+      for (int64_t i = 0; b != nullptr && i < width; ++i) {
+        out[i] += b[i];
       }
       mean.data<T>()[n] = centre;
       rstd.data<T>()[n] = scale;

@@ -11,6 +11,7 @@
 
 #include "autograd/functions.h"
 #include "nn/models/rnn_translator.h"
+#include "nn/models/transformer.h"
 #include "tests/nn/support.h"
 
 namespace heed::nn::test {
@@ -40,9 +41,10 @@ PaddedIds pad(const std::vector<Sentence>& sentences, size_t width = 0, int32_t 
 
 const std::vector<Sentence> sentences = {{4, 6, 5, 3}, {7, 3}, {5, 5, 6, 7, 4, 3}, {6, 4, 3}};
 
-// A model whose next words depend on everything before.
-std::unique_ptr<RnnTranslator> make_model(uint64_t seed, bool attention = true,
-                                          double end_bias = 0) {
+enum class Kind { rnnsearch, rnnencdec, transformer };
+constexpr Kind kinds[] = {Kind::rnnsearch, Kind::rnnencdec, Kind::transformer};
+
+std::unique_ptr<TranslationModel> make_rnn(bool attention) {
   RnnTranslatorOptions options;
   options.source_vocabulary = vocabulary;
   options.target_vocabulary = vocabulary;
@@ -51,13 +53,44 @@ std::unique_ptr<RnnTranslator> make_model(uint64_t seed, bool attention = true,
   options.attention_width = 3;
   options.attention = attention;
   Generator generator(1);
-  auto model = std::make_unique<RnnTranslator>(options, generator);
+  return std::make_unique<RnnTranslator>(options, generator);
+}
+
+std::unique_ptr<TranslationModel> make_transformer() {
+  TransformerOptions options;
+  options.source_vocabulary = vocabulary;
+  options.target_vocabulary = vocabulary;
+  options.width = 4;
+  options.heads = 2;
+  options.encoder_layers = 1;
+  options.decoder_layers = 2;
+  options.dropout = 0.3;  // of which decoding sees nothing
+  Generator generator(1);
+  return std::make_unique<Transformer>(options, generator);
+}
+
+// A model whose next words depend on everything before. end_bias adds to the logit of the end.
+std::unique_ptr<TranslationModel> make_model(uint64_t seed, Kind kind = Kind::rnnsearch,
+                                             double end_bias = 0) {
+  auto model = kind == Kind::transformer ? make_transformer() : make_rnn(kind == Kind::rnnsearch);
   model->convert(DType::f64);
   randomize(*model, 1.5, seed);
+  std::map<std::string, Tensor> parameters;
   for (const NamedTensor& entry : model->named_parameters()) {
-    if (entry.name == "output.bias") {
-      entry.tensor.data<double>()[end_id] += end_bias;
-    }
+    parameters[entry.name] = entry.tensor;
+  }
+  if (kind != Kind::transformer) {
+    parameters.at("output.bias").data<double>()[end_id] += end_bias;
+    return model;
+  }
+  // The last norm's bias moves along the end's row of the output.
+  const Values row = rows_of(parameters.at("output.weight"))[end_id];
+  double length = 0;
+  for (const double value : row) {
+    length += value * value;
+  }
+  for (size_t i = 0; i < row.size(); ++i) {
+    parameters.at("decoder.layers.1.norm3.bias").data<double>()[i] += end_bias * row[i] / length;
   }
   return model;
 }
@@ -68,9 +101,8 @@ struct Forced {
   std::vector<Values> attention;
 };
 
-Forced force(const RnnTranslator& model, const Sentence& source, const Sentence& tokens,
-             bool ended) {
-  const NoGradScope no_grad;
+Forced force(TranslationModel& model, const Sentence& source, const Sentence& tokens, bool ended) {
+  const EvaluationScope evaluation(model);
   Sentence input = {start_id};
   input.insert(input.end(), tokens.begin(), tokens.end());
   Sentence targets = tokens;
@@ -92,8 +124,8 @@ Forced force(const RnnTranslator& model, const Sentence& source, const Sentence&
   return result;
 }
 
-Hypothesis greedy_by_hand(const RnnTranslator& model, const Sentence& source) {
-  const NoGradScope no_grad;
+Hypothesis greedy_by_hand(TranslationModel& model, const Sentence& source) {
+  const EvaluationScope evaluation(model);
   Hypothesis result;
   result.ended = false;
   const auto state = model.start(pad({source}));
@@ -134,8 +166,8 @@ void expect_same(const std::vector<Hypothesis>& found, const std::vector<Hypothe
 TEST(Decode, ABeamOfOneIsGreedy) {
   int ended = 0;
   int cut = 0;
-  for (uint64_t seed = 0; seed < 6; ++seed) {
-    const auto model = make_model(seed, seed % 2 == 0);
+  for (uint64_t seed = 0; seed < 9; ++seed) {
+    const auto model = make_model(seed, kinds[seed % 3]);
     const auto found = decode(*model, pad(sentences), beam(1));
     ASSERT_EQ(found.size(), sentences.size());
     for (size_t i = 0; i < sentences.size(); ++i) {
@@ -152,8 +184,8 @@ TEST(Decode, ABeamOfOneIsGreedy) {
 }
 
 TEST(Decode, ASentenceDoesNotSeeItsNeighbours) {
-  for (const bool attention : {true, false}) {
-    const auto model = make_model(3, attention, 1);
+  for (const Kind kind : kinds) {
+    const auto model = make_model(3, kind, 1);
     for (const auto& options : {beam(1), beam(4, 3)}) {
       const auto together = decode(*model, pad(sentences), options);
       const auto padded = decode(*model, pad(sentences, 9, 6), options);
@@ -169,7 +201,7 @@ TEST(Decode, ASentenceDoesNotSeeItsNeighbours) {
 }
 
 // Every sequence of at most `max_length` tokens (the end counted), best first.
-std::vector<Hypothesis> enumerate(const RnnTranslator& model, const Sentence& source,
+std::vector<Hypothesis> enumerate(TranslationModel& model, const Sentence& source,
                                   size_t max_length, double alpha) {
   std::vector<Hypothesis> all;
   std::vector<Sentence> growing = {{}};
@@ -200,7 +232,7 @@ std::vector<Hypothesis> enumerate(const RnnTranslator& model, const Sentence& so
 TEST(Decode, AWideBeamFindsTheBestOfAllSequences) {
   const Sentence source = {4, 7, 3};
   for (uint64_t seed = 0; seed < 3; ++seed) {
-    const auto model = make_model(seed, true, 1);
+    const auto model = make_model(seed, kinds[seed % 3], 1);
     for (const double alpha : {0.0, 0.6, 1.5, -0.6}) {
       auto expected = enumerate(*model, source, 3, alpha);
       for (const int64_t n_best : {1, 2, 20}) {
@@ -285,7 +317,7 @@ TEST(Decode, SearchesOnWhileALongerHypothesisCanStillWin) {
 }
 
 TEST(Decode, TheNBestAreDistinctAndSorted) {
-  const auto model = make_model(5, true, 1);
+  const auto model = make_model(5, Kind::rnnsearch, 1);
   for (const auto& row : decode(*model, pad(sentences), beam(6, 6))) {
     ASSERT_EQ(row.size(), 6);
     std::set<std::pair<Sentence, bool>> seen;
@@ -299,8 +331,8 @@ TEST(Decode, TheNBestAreDistinctAndSorted) {
 }
 
 TEST(Decode, LogProbabilitiesAndAttentionAreThoseOfForcedDecoding) {
-  for (const bool attention : {true, false}) {
-    const auto model = make_model(5, attention, 1);
+  for (const Kind kind : kinds) {
+    const auto model = make_model(5, kind, 1);
     const auto found = decode(*model, pad(sentences), beam(4, 4));
     for (size_t i = 0; i < sentences.size(); ++i) {
       for (const Hypothesis& hypothesis : found[i]) {
@@ -317,7 +349,7 @@ TEST(Decode, LogProbabilitiesAndAttentionAreThoseOfForcedDecoding) {
 }
 
 TEST(Decode, HasOneRowOfAttentionForEachTokenAndTheEnd) {
-  const auto model = make_model(5, true, 1);
+  const auto model = make_model(5, Kind::rnnsearch, 1);
   const auto found = decode(*model, pad(sentences, 9), beam(4, 4));
   for (size_t i = 0; i < sentences.size(); ++i) {
     for (const Hypothesis& hypothesis : found[i]) {
@@ -335,7 +367,7 @@ TEST(Decode, HasOneRowOfAttentionForEachTokenAndTheEnd) {
 }
 
 TEST(Decode, KeepsTheLengthsItIsGiven) {
-  const auto eager = make_model(4, true, 20);  // ends at once unless kept from it
+  const auto eager = make_model(4, Kind::rnnsearch, 20);  // ends at once unless kept from it
   for (const int64_t size : {1, 3}) {
     DecodingOptions options = beam(size, size);
     options.min_length = 3;
@@ -349,7 +381,7 @@ TEST(Decode, KeepsTheLengthsItIsGiven) {
       }
     }
   }
-  const auto endless = make_model(4, true, -50);
+  const auto endless = make_model(4, Kind::rnnsearch, -50);
   for (const auto& row : decode(*endless, pad(sentences), beam(2))) {
     EXPECT_FALSE(row[0].ended);
   }

@@ -80,6 +80,29 @@ TEST(Embedding, PaddingStartsAsZerosAndGetsNoGradient) {
   EXPECT_EQ(rows_of(gradient(layer.weight)), (std::vector<Values>{{1, 1}, {0, 0}, {0, 0}, {2, 2}}));
 }
 
+TEST(Embedding, ZerosItsPaddingAgain) {
+  Generator generator(1);
+  const Embedding layer(4, 2, generator, 1);
+  randomize(layer, 1);
+  const auto before = rows_of(layer.weight);
+  layer.zero_padding();
+  EXPECT_EQ(rows_of(layer.weight),
+            (std::vector<Values>{before[0], Values(2, 0.0), before[2], before[3]}));
+}
+
+TEST(Embedding, SharesATableOfItsShapeOnly) {
+  Generator generator(1);
+  Embedding layer(4, 2, generator);
+  const Embedding other(4, 2, generator);
+  layer.share_weight(other.weight);
+  EXPECT_TRUE(layer.weight.same(other.weight));
+  EXPECT_TRUE(layer.named_parameters()[0].tensor.same(other.weight));
+  EXPECT_EQ(error_of([&] {
+              layer.share_weight(Tensor::zeros({5, 2}));
+            }),
+            "[embedding] weights of shapes (4, 2) and (5, 2) cannot be tied");
+}
+
 TEST(Embedding, RefusesIdsAndPaddingOutsideItsTable) {
   Generator generator(1);
   const Embedding layer(4, 2, generator);
@@ -129,32 +152,61 @@ TEST(Dropout, RefusesWhatIsNoProbability) {
             "[dropout] the probability -0.5 is not in [0, 1)");
 }
 
+Values normalised(const Values& row, bool centre, double epsilon) {
+  double mean = 0;
+  double squares = 0;
+  for (const double value : row) {
+    mean += centre ? value / static_cast<double>(row.size()) : 0;
+  }
+  for (const double value : row) {
+    squares += (value - mean) * (value - mean) / static_cast<double>(row.size());
+  }
+  Values result;
+  for (const double value : row) {
+    result.push_back((value - mean) / std::sqrt(squares + epsilon));
+  }
+  return result;
+}
+
 TEST(LayerNorm, NormalisesTheLastDimension) {
-  LayerNorm layer(6);
-  layer.convert(DType::f64);
-  EXPECT_EQ(layer.weight.to_doubles(), Values(6, 1.0));
-  EXPECT_EQ(layer.bias.to_doubles(), Values(6, 0.0));
-  randomize(layer, 1);
+  for (const bool with_bias : {true, false}) {
+    LayerNorm layer(6, 1e-5, with_bias);
+    layer.convert(DType::f64);
+    EXPECT_EQ(layer.weight.to_doubles(), Values(6, 1.0));
+    ASSERT_EQ(layer.bias.defined(), with_bias);
+    EXPECT_EQ(layer.named_parameters().size(), with_bias ? 2 : 1);
+    const Values bias = with_bias ? layer.bias.to_doubles() : Values(6, 0.0);
+    EXPECT_EQ(bias, Values(6, 0.0));
+    randomize(layer, 1);
+    const Tensor x = random_tensor({2, 3, 6}, DType::f64, 1);
+    Values expected;
+    for (const Values& row : rows_of(x)) {
+      const Values normal = normalised(row, true, 1e-5);
+      for (size_t i = 0; i < 6; ++i) {
+        expected.push_back(normal[i] * layer.weight.to_doubles()[i] +
+                           (with_bias ? layer.bias.to_doubles()[i] : 0));
+      }
+    }
+    expect_close(layer.forward(x), Tensor::from_vector(expected, {2, 3, 6}), 1e-12);
+  }
+}
+
+TEST(RmsNorm, DividesByTheRootMeanSquare) {
+  const auto layer = make_norm(NormKind::rms, 6);
+  layer->convert(DType::f64);
+  ASSERT_EQ(layer->named_parameters().size(), 1);
+  const Tensor weight = layer->named_parameters()[0].tensor;
+  EXPECT_EQ(weight.to_doubles(), Values(6, 1.0));
+  randomize(*layer, 1);
   const Tensor x = random_tensor({2, 3, 6}, DType::f64, 1);
-  const Tensor y = layer.forward(x);
-  EXPECT_EQ(y.shape(), x.shape());
   Values expected;
   for (const Values& row : rows_of(x)) {
-    double mean = 0;
-    double variance = 0;
-    for (const double value : row) {
-      mean += value / 6;
-    }
-    for (const double value : row) {
-      variance += (value - mean) * (value - mean) / 6;
-    }
+    const Values normal = normalised(row, false, 1e-6);
     for (size_t i = 0; i < 6; ++i) {
-      expected.push_back((row[i] - mean) / std::sqrt(variance + 1e-5) *
-                             layer.weight.to_doubles()[i] +
-                         layer.bias.to_doubles()[i]);
+      expected.push_back(normal[i] * weight.to_doubles()[i]);
     }
   }
-  expect_close(y.to_doubles(), expected, 1e-12);
+  expect_close(layer->forward(x), Tensor::from_vector(expected, {2, 3, 6}), 1e-12);
 }
 
 }  // namespace

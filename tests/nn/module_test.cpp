@@ -88,6 +88,35 @@ TEST_F(ModuleTest, DescribesItselfAsATree) {
             "31 parameters\n");
 }
 
+TEST(Module, AChildWithoutNameLendsItsNames) {
+  struct Outer : Module {
+    explicit Outer(Generator& generator) : block(generator), head(2, 1, generator), dropout(0.5) {
+      register_module("", block);
+      register_module("head", head);
+      register_module("dropout", dropout);
+    }
+    Block block;
+    Linear head;
+    Dropout dropout;
+  };
+  Generator generator(1);
+  const Outer outer(generator);
+  EXPECT_EQ(outer.named_parameters()[1].name, "up.weight");
+  // What has no parameters is not described.
+  EXPECT_EQ(outer.describe(),
+            "scale (2)\n"
+            "up: 9 parameters\n"
+            "  weight (3, 2)\n"
+            "  bias (3)\n"
+            "down: 8 parameters\n"
+            "  weight (2, 3)\n"
+            "  bias (2)\n"
+            "head: 3 parameters\n"
+            "  weight (1, 2)\n"
+            "  bias (1)\n"
+            "22 parameters\n");
+}
+
 TEST_F(ModuleTest, LoadsByNameAndKeepsItsOwnStorageAndDtype) {
   Net other(generator_);
   std::vector<NamedTensor> given = other.named_parameters();
