@@ -442,6 +442,24 @@ TEST(RnnTranslator, StandardStartsWithinTheInverseRootOfTheWidth) {
   }
 }
 
+TEST(RnnTranslator, PaddingStartsAsZerosHoweverItStarts) {
+  for (const auto initialization :
+       {RnnInitialization::standard, RnnInitialization::paper, RnnInitialization::xavier}) {
+    for (const bool tied : {false, true}) {
+      Generator generator(1);
+      RnnTranslatorOptions options = wide(initialization);
+      options.tie_embeddings = tied;
+      const RnnTranslator model(options, generator);
+      for (const auto& [name, parameter] : model.named_parameters()) {
+        if (name.ends_with("embedding.weight")) {
+          EXPECT_EQ(rows_of(parameter)[0], Values(50, 0.0)) << name;
+          EXPECT_NE(rows_of(parameter)[1], Values(50, 0.0)) << name;
+        }
+      }
+    }
+  }
+}
+
 TEST(RnnTranslator, DropoutActsInTrainingOnly) {
   Generator generator(1);
   RnnTranslatorOptions options = tiny();
