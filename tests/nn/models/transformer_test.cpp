@@ -180,11 +180,13 @@ TEST_P(TransformerTest, SelectedRowsContinueAsTheyWere) {
 }
 
 TEST_P(TransformerTest, PassesGradcheckAsAWhole) {
+  GradcheckOptions options;
+  options.most_elements = 50;  // matrices along random directions
   const auto check = [&] {
     const auto result =
-        gradcheck_module(model_, [&](const std::vector<Tensor>&) { return loss(); }, {});
+        gradcheck_module(model_, [&](const std::vector<Tensor>&) { return loss(); }, {}, options);
     EXPECT_THAT(result, PassesGradcheck());
-    EXPECT_GT(result.checked, 1000);
+    EXPECT_GT(result.checked, 200);
   };
   check();
   const ComposedScope composed;
