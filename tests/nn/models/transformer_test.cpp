@@ -183,8 +183,8 @@ TEST_P(TransformerTest, PassesGradcheckAsAWhole) {
   GradcheckOptions options;
   options.most_elements = 50;  // matrices along random directions
   const auto check = [&] {
-    const auto result =
-        gradcheck_module(model_, [&](const std::vector<Tensor>&) { return loss(); }, {}, options);
+    const auto result = gradcheck_module(
+        model_, [&](const std::vector<Tensor>&) { return loss(); }, {}, options);
     EXPECT_THAT(result, PassesGradcheck());
     EXPECT_GT(result.checked, 200);
   };
