@@ -156,7 +156,7 @@ TEST(CausalLm, NamesItsParameters) {
   EXPECT_TRUE(CausalLm(options, generator).aliases().empty());
 }
 
-// GPT-2's smallest size has 124,439,808 parameters; one layer of it has 7,087,872.
+// 12 d^2 + 13 d a layer, two tables, one norm; the output is the embedding.
 TEST(CausalLm, CountsAsGpt2) {
   Generator generator(1);
   CausalLmOptions options;
