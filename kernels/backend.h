@@ -59,6 +59,15 @@ struct SgdStep {
   double learning_rate, momentum, weight_decay;
 };
 
+// Of scaled dot-product attention. Query l sees keys s <= l + S - L when causal; dropout p keeps
+// weight (b, h, l, s) when number i of random, its row-major index, is at least p.
+struct AttentionRule {
+  double scale;
+  bool causal;
+  double dropout;
+  RandomState random;
+};
+
 class HEED_EXPORT Backend {
  public:
   virtual ~Backend() = default;
@@ -153,6 +162,38 @@ class HEED_EXPORT Backend {
   virtual void layer_norm_backward(const Tensor& x, const Tensor& weight, const Tensor& mean,
                                    const Tensor& rstd, const Tensor& dy, const Tensor& dx,
                                    const Tensor& dweight, const Tensor& dbias) = 0;
+
+  // --- RMS norm (Zhang & Sennrich 2019) ---------------------------------------------------------
+  // y = x rstd weight over rows of C: x (N, C) dense, weight (C), rstd (N) = 1 / sqrt(mean(x^2) +
+  // epsilon).
+  virtual void rms_norm(const Tensor& x, const Tensor& weight, double epsilon, const Tensor& y,
+                        const Tensor& rstd) = 0;
+  virtual void rms_norm_backward(const Tensor& x, const Tensor& weight, const Tensor& rstd,
+                                 const Tensor& dy, const Tensor& dx, const Tensor& dweight) = 0;
+
+  // --- rotary positions (Su et al. 2021) --------------------------------------------------------
+  // Turns pair i of each vector of D by positions / base^(2i / D), back when inverse; pairs are
+  // (2i, 2i + 1), or (i, i + D / 2) when half. x, y (..., T, D): any; positions (..., T) i32: any,
+  // expanded.
+  virtual void rotary(const Tensor& x, const Tensor& positions, double base, bool half,
+                      bool inverse, const Tensor& y) = 0;
+
+  // --- scaled dot-product attention (Vaswani et al. 2017, 3.2.1) --------------------------------
+  // y = dropout(softmax(scale query key^T + bias)) value, and log_sum (B, H, L), the logarithm of
+  // the softmax's sum: inf in a row that may attend to nothing, whose y is 0. query (B, H, L, D),
+  // key (B, H, S, D), value (B, H, S, E), y (B, H, L, E): any. mask, bias: any, expanded to
+  // (B, H, L, S), or undefined. What a row may not attend to, NaN included, does not reach it.
+  // Memory grows with L and S, never with L * S.
+  virtual void attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                         const Tensor& mask, const Tensor& bias, const AttentionRule& rule,
+                         const Tensor& y, const Tensor& log_sum) = 0;
+  // All any. dbias (B, H, L, S) was zeroed by the caller, or is undefined when it is not wanted; it
+  // is the one argument that grows with L * S.
+  virtual void attention_backward(const Tensor& query, const Tensor& key, const Tensor& value,
+                                  const Tensor& mask, const Tensor& bias, const AttentionRule& rule,
+                                  const Tensor& y, const Tensor& log_sum, const Tensor& dy,
+                                  const Tensor& dquery, const Tensor& dkey, const Tensor& dvalue,
+                                  const Tensor& dbias) = 0;
 
   // --- recurrent --------------------------------------------------------------------------------
   // GRU as PyTorch computes it (Cho et al. 2014 with the reset gate on the projected state):

@@ -147,6 +147,55 @@ AttentionWithWeights compose(const Arguments& a) {
                        : AttentionWithWeights{squeeze(output, 1), squeeze(weights, 1)};
 }
 
+// --- fused
+// ---------------------------------------------------------------------------------------
+
+// (B, H, length, width) in memory as (B, length, H, width), so that heads split from a projection
+// or merged for one are views.
+Tensor heads_like(const Tensor& x, int64_t length, int64_t width) {
+  const Tensor memory = empty_like(x, {x.dim(0), length, x.dim(1), width});
+  Shape shape = memory.shape();
+  Shape strides = memory.strides();
+  std::swap(shape[1], shape[2]);
+  std::swap(strides[1], strides[2]);
+  return memory.as_strided(shape, strides, 0);
+}
+
+Tensor fuse(const Arguments& a) {
+  const Tensor& query = a.query;
+  const Shape scores = {query.dim(0), query.dim(1), query.dim(2), a.key.dim(2)};
+  const auto expanded = [&](const Tensor& x) {
+    return x.defined() ? broadcast_to(x, scores) : Tensor();
+  };
+  const Tensor mask = expanded(a.mask);
+  const Tensor bias = expanded(a.bias);
+  kernels::AttentionRule rule = {a.scale, a.causal, a.dropout, {}};
+  if (a.dropout > 0) {
+    rule.random = default_generator().reserve(static_cast<uint64_t>(scores.numel()));
+  }
+  const Tensor y = heads_like(query, query.dim(2), a.value.dim(3));
+  const Tensor log_sum = empty_like(query, {query.dim(0), query.dim(1), query.dim(2)});
+  kernels::backend(query).attention(query, a.key, a.value, mask, bias, rule, y, log_sum);
+  const auto backward = [q = Saved(query), k = Saved(a.key), v = Saved(a.value), mask = Saved(mask),
+                         bias = Saved(bias), y = Saved(y), log_sum = Saved(log_sum), rule, scores,
+                         bias_shape = a.bias.defined() ? a.bias.shape() : Shape()](
+                            const BackwardContext& context) -> Gradients {
+    const Tensor& queries = context.get(q);
+    const Tensor& keys = context.get(k);
+    const Tensor& values = context.get(v);
+    const Tensor dquery = heads_like(queries, queries.dim(2), queries.dim(3));
+    const Tensor dkey = heads_like(keys, keys.dim(2), keys.dim(3));
+    const Tensor dvalue = heads_like(values, values.dim(2), values.dim(3));
+    const Tensor dbias =
+        context.needs(3) ? Tensor::zeros(scores, queries.dtype(), queries.device()) : Tensor();
+    kernels::backend(queries).attention_backward(
+        queries, keys, values, context.get(mask), context.get(bias), rule, context.get(y),
+        context.get(log_sum), context.cotangent(), dquery, dkey, dvalue, dbias);
+    return {dquery, dkey, dvalue, dbias.defined() ? sum_to(dbias, bias_shape) : Tensor()};
+  };
+  return record("scaled_dot_product_attention", {query, a.key, a.value, a.bias}, y, backward);
+}
+
 }  // namespace
 
 AttentionWithWeights attention_with_weights(const Tensor& query, const Tensor& key,
@@ -162,7 +211,12 @@ Tensor composed::scaled_dot_product_attention(const Tensor& query, const Tensor&
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options) {
-  return compose(checked(query, key, value, options)).output;
+  const Arguments arguments = checked(query, key, value, options);
+  if (!kernels::fused_kernels()) {
+    return compose(arguments).output;
+  }
+  const Tensor output = fuse(arguments);
+  return arguments.heads_given ? output : squeeze(output, 1);
 }
 
 }  // namespace heed

@@ -179,13 +179,41 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {
   check_floating("rms_norm", x);
   check_rows_vector("rms_norm", "weight", weight, x);
-  return composed::rms_norm(x, weight, epsilon);
+  if (!kernels::fused_kernels()) {
+    return composed::rms_norm(x, weight, epsilon);
+  }
+  const Tensor rows = as_rows(x);
+  const Tensor w = dense(weight);
+  const Tensor rstd = empty_like(x, {rows.dim(0)});
+  const Tensor y = empty_like(x);
+  backend(x).rms_norm(rows, w, epsilon, view(y, rows.shape()), rstd);
+  return record("rms_norm", {x, weight}, y,
+                [rows = Saved(rows), w = Saved(w), rstd = Saved(rstd),
+                 shape = x.shape()](const BackwardContext& context) -> Gradients {
+                  const Tensor& gain = context.get(w);
+                  const Tensor g = as_rows(context.cotangent());
+                  const Tensor dx = empty_like(g);
+                  const Tensor dweight = empty_like(gain);
+                  backend(g).rms_norm_backward(context.get(rows), gain, context.get(rstd), g, dx,
+                                               dweight);
+                  return {view(dx, shape), dweight};
+                });
 }
 
-Tensor rotary(const Tensor& x, const Tensor& positions, double base, RotaryPairing pairing) {
+namespace {
+
+void check_vectors(const Tensor& x) {
   check_floating("rotary", x);
-  HEED_CHECK(x.rank() > 0 && x.dim(-1) % 2 == 0, "rotary",
-             "the last dimension does not split into pairs: {}", describe("x", x));
+  HEED_CHECK(x.rank() >= 2, "rotary", "there is no dimension of positions, x is (..., T, D): {}",
+             describe("x", x));
+}
+
+}  // namespace
+
+Tensor rotary(const Tensor& x, const Tensor& positions, double base, RotaryPairing pairing) {
+  check_vectors(x);
+  HEED_CHECK(x.dim(-1) % 2 == 0, "rotary", "the last dimension does not split into pairs: {}",
+             describe("x", x));
   HEED_CHECK(positions.defined() && positions.dtype() == DType::i32, "rotary",
              "positions are i32: {}",
              positions.defined() ? describe("positions", positions) : "undefined");
@@ -197,13 +225,27 @@ Tensor rotary(const Tensor& x, const Tensor& positions, double base, RotaryPairi
              describe("positions", positions), describe("x", x));
   HEED_CHECK(base > 0 && std::isfinite(base), "rotary", "the base {} is not a positive number",
              base);
-  return composed::rotary(x, positions, base, pairing);
+  if (!kernels::fused_kernels()) {
+    return composed::rotary(x, positions, base, pairing);
+  }
+  Shape rows = x.shape();
+  rows.erase(x.rank() - 1);
+  const Tensor at = broadcast_to(positions, rows);
+  const bool half = pairing == RotaryPairing::half;
+  const Tensor y = empty_like(x);
+  backend(x).rotary(x, at, base, half, false, y);
+  // What was turned is turned back.
+  return record("rotary", {x}, y,
+                [at = Saved(at), base, half](const BackwardContext& context) -> Gradients {
+                  const Tensor& g = context.cotangent();
+                  const Tensor dx = empty_like(g);
+                  backend(g).rotary(g, context.get(at), base, half, true, dx);
+                  return {dx};
+                });
 }
 
 Tensor rotary(const Tensor& x, int64_t offset, double base, RotaryPairing pairing) {
-  check_floating("rotary", x);
-  HEED_CHECK(x.rank() >= 2, "rotary", "there is no dimension of positions, x is (..., T, D): {}",
-             describe("x", x));
+  check_vectors(x);
   std::vector<int32_t> positions(static_cast<size_t>(x.dim(-2)));
   std::iota(positions.begin(), positions.end(), static_cast<int32_t>(offset));
   return rotary(x, Tensor::from_vector(positions, {x.dim(-2)}, x.device()), base, pairing);

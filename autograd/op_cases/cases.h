@@ -38,5 +38,6 @@ OpCase make(const std::string& op, const std::string& note, const std::vector<In
 void add_elementwise(std::vector<OpCase>& cases);
 void add_shape(std::vector<OpCase>& cases);
 void add_network(std::vector<OpCase>& cases);
+void add_attention(std::vector<OpCase>& cases);
 
 }  // namespace heed::cases

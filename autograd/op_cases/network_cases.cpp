@@ -188,6 +188,67 @@ void add_layer_norm(std::vector<OpCase>& cases) {
       [](const Arrays& in) { return Arrays{layer_norm_of(in, 1e-5)}; }));
 }
 
+void add_rms_norm(std::vector<OpCase>& cases) {
+  for (const double epsilon : {1e-6, 0.1}) {
+    for (const Shape& shape : {Shape{7}, {3, 5}, {2, 3, 4}, {1, 1}, {0, 4}, {5, 1}, {3, 67}}) {
+      cases.push_back(make(
+          "rms_norm", fmt::format("epsilon {}", epsilon), {off_zero(shape), real({shape.dim(-1)})},
+          [epsilon](const Tensors& in) { return Tensors{rms_norm(in[0], in[1], epsilon)}; },
+          [epsilon](const Arrays& in) {
+            const Array& x = in[0];
+            return Arrays{build(x.shape, [&](const Shape& i) {
+              const int64_t width = x.shape.dim(-1);
+              double square = 0;
+              for (int64_t j = 0; j < width; ++j) {
+                square += x.at(with(i, -1, j)) * x.at(with(i, -1, j)) / static_cast<double>(width);
+              }
+              return x.at(i) / std::sqrt(square + epsilon) * in[1].at(i);
+            })};
+          }));
+    }
+  }
+}
+
+// Element i of a turned vector: its pair's first is a cos - b sin, its second a sin + b cos.
+Array rotary_of(const Array& x, const Array& positions, double base, RotaryPairing pairing) {
+  const int64_t pairs = x.shape.dim(-1) / 2;
+  return build(x.shape, [&](const Shape& i) {
+    const int64_t at = i.dim(-1);
+    const bool interleaved = pairing == RotaryPairing::interleaved;
+    const int64_t pair = interleaved ? at / 2 : at % pairs;
+    const bool second = interleaved ? at % 2 == 1 : at >= pairs;
+    const int64_t step = interleaved ? 1 : pairs;
+    const double angle = positions.at(erased(i, -1)) *
+                         std::pow(base, -static_cast<double>(pair) / static_cast<double>(pairs));
+    const double other = x.at(with(i, -1, second ? at - step : at + step));
+    return x.at(i) * std::cos(angle) + (second ? other : -other) * std::sin(angle);
+  });
+}
+
+void add_rotary(std::vector<OpCase>& cases) {
+  const std::pair<Shape, Shape> rows[] = {
+      {{3, 2}, {3}},       {{2, 3, 4}, {3}},     {{2, 2, 3, 6}, {2, 1, 3}}, {{2, 2, 3, 6}, {2, 3}},
+      {{1, 1, 1, 2}, {1}}, {{2, 0, 4}, {0}},     {{2, 3, 0}, {3}},          {{2, 3, 4}, {1}},
+      {{2, 4}, {}},        {{2, 5, 38}, {2, 5}},
+  };
+  for (const RotaryPairing pairing : {RotaryPairing::interleaved, RotaryPairing::half}) {
+    for (const auto& [shape, positions] : rows) {
+      cases.push_back(make(
+          "rotary", pairing == RotaryPairing::half ? "half" : "interleaved",
+          {real(shape), ids(positions, 100)},
+          [pairing](const Tensors& in) { return Tensors{rotary(in[0], in[1], 100, pairing)}; },
+          [pairing](const Arrays& in) { return Arrays{rotary_of(in[0], in[1], 100, pairing)}; }));
+    }
+    cases.push_back(make(
+        "rotary", pairing == RotaryPairing::half ? "half, offset 5" : "interleaved, offset 5",
+        {real({2, 3, 4})},
+        [pairing](const Tensors& in) { return Tensors{rotary(in[0], 5, 10000, pairing)}; },
+        [pairing](const Arrays& in) {
+          return Arrays{rotary_of(in[0], {{3}, {5, 6, 7}}, 10000, pairing)};
+        }));
+  }
+}
+
 Array gru_cell_of(const Arrays& in) {
   const Array& x = in[0];
   const Array& g = in[1];
@@ -265,6 +326,8 @@ void add_network(std::vector<OpCase>& cases) {
   add_softmax(cases, "log_softmax", true);
   add_cross_entropy(cases);
   add_layer_norm(cases);
+  add_rms_norm(cases);
+  add_rotary(cases);
   add_gru_cell(cases);
   add_additive_score(cases);
   add_max_pairs(cases);

@@ -77,6 +77,7 @@ const std::vector<OpCase>& op_cases() {
     cases::add_elementwise(all);
     cases::add_shape(all);
     cases::add_network(all);
+    cases::add_attention(all);
     return all;
   }();
   return table;

@@ -47,6 +47,20 @@ class CpuBackend final : public Backend {
   void layer_norm_backward(const Tensor& x, const Tensor& weight, const Tensor& mean,
                            const Tensor& rstd, const Tensor& dy, const Tensor& dx,
                            const Tensor& dweight, const Tensor& dbias) override;
+  void rms_norm(const Tensor& x, const Tensor& weight, double epsilon, const Tensor& y,
+                const Tensor& rstd) override;
+  void rms_norm_backward(const Tensor& x, const Tensor& weight, const Tensor& rstd,
+                         const Tensor& dy, const Tensor& dx, const Tensor& dweight) override;
+  void rotary(const Tensor& x, const Tensor& positions, double base, bool half, bool inverse,
+              const Tensor& y) override;
+  void attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                 const Tensor& bias, const AttentionRule& rule, const Tensor& y,
+                 const Tensor& log_sum) override;
+  void attention_backward(const Tensor& query, const Tensor& key, const Tensor& value,
+                          const Tensor& mask, const Tensor& bias, const AttentionRule& rule,
+                          const Tensor& y, const Tensor& log_sum, const Tensor& dy,
+                          const Tensor& dquery, const Tensor& dkey, const Tensor& dvalue,
+                          const Tensor& dbias) override;
   void gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h, const Tensor& mask,
                 const Tensor& y, const Tensor& gates) override;
   void gru_cell_backward(const Tensor& gates, const Tensor& gates_h, const Tensor& h,
