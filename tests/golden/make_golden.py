@@ -158,13 +158,12 @@ def cross_entropy():
 # --- attention -----------------------------------------------------------------------------------
 
 
-def attend(module, query, key, value, allowed=None, keys=None, with_weights=True):
+def attend(module, query, key, value, allowed=None, keys=None):
     """nn.MultiheadAttention with heed's masks: allowed (L, S), keys (B, S)."""
     output, weights = module(query, key, value, average_attn_weights=False,
-                             need_weights=with_weights,
                              attn_mask=None if allowed is None else ~allowed,
                              key_padding_mask=None if keys is None else ~keys)
-    return {"output": output, "weights": weights} if with_weights else {"output": output}
+    return {"output": output, "weights": weights}
 
 
 def self_attention(mask):
@@ -189,7 +188,7 @@ def self_attention(mask):
     return golden(inputs, outputs, module)
 
 
-def cross_attention(key_width, value_width, queries, keys, with_weights=True):
+def cross_attention(key_width, value_width, queries, keys):
     """Causal too: PyTorch is given the mask whose last query sees all keys."""
     lengths = [keys, keys - 3]
     module = randomize(nn.MultiheadAttention(8, 2, kdim=key_width, vdim=value_width,
@@ -197,8 +196,7 @@ def cross_attention(key_width, value_width, queries, keys, with_weights=True):
     inputs = {"query": uniform(2, queries, 8).requires_grad_(),
               "key": uniform(2, keys, key_width).requires_grad_(),
               "value": uniform(2, keys, value_width).requires_grad_()}
-    outputs = attend(module, **inputs, allowed=causal(queries, keys),
-                     keys=padding(lengths, keys), with_weights=with_weights)
+    outputs = attend(module, **inputs, allowed=causal(queries, keys), keys=padding(lengths, keys))
     cotangent = uniform(2, queries, 8)
     outputs["output"].backward(cotangent)
     inputs.update({"cotangent": cotangent, "lengths": torch.tensor(lengths)})
@@ -350,7 +348,7 @@ CASES = {
     "self_attention_causal": lambda: self_attention("causal"),
     "cross_attention": lambda: cross_attention(8, 8, 5, 7),
     "cross_attention_widths": lambda: cross_attention(6, 10, 5, 7),
-    "cross_attention_long": lambda: cross_attention(6, 10, 67, 131, with_weights=False),
+    "cross_attention_long": lambda: cross_attention(6, 10, 35, 131),
     "encoder_layer_post_relu": lambda: encoder_layer(False, "relu"),
     "encoder_layer_pre_gelu": lambda: encoder_layer(True, "gelu"),
     "decoder_layer_post_relu": lambda: decoder_layer(False, "relu"),

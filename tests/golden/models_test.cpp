@@ -2,7 +2,9 @@
 
 #include "autograd/autograd.h"
 #include "autograd/functions.h"
+#include "nn/models/causal_lm.h"
 #include "nn/models/rnn_translator.h"
+#include "nn/models/transformer.h"
 #include "tests/golden/golden.h"
 #include "train/optimizer.h"
 
@@ -75,6 +77,72 @@ TEST_P(Parity, RnnEncoderDecoderWithTiedEmbeddings) {
   options.readout = nn::Readout::linear;
   nn::RnnTranslator model(options, generator);
   expect_translator_parity(golden("rnnencdec"), model);
+}
+
+nn::TransformerOptions transformer_options() {
+  nn::TransformerOptions options;
+  options.source_vocabulary = 11;
+  options.target_vocabulary = 13;
+  options.width = 12;
+  options.encoder_layers = 2;
+  options.decoder_layers = 2;
+  options.heads = 3;
+  options.ffn_width = 20;
+  options.dropout = 0;
+  return options;
+}
+
+TEST_P(Parity, TransformerPostNormReluSinusoids) {
+  Generator generator(1);
+  nn::Transformer model(transformer_options(), generator);
+  expect_translator_parity(golden("transformer_post"), model);
+}
+
+TEST_P(Parity, TransformerPreNormGeluLearnedPositionsOneEmbedding) {
+  Generator generator(1);
+  nn::TransformerOptions options = transformer_options();
+  options.source_vocabulary = 13;
+  options.context = 9;
+  options.tie_embeddings = true;
+  options.share_vocabulary = true;
+  options.positions = nn::Positions::learned;
+  options.norm_placement = nn::NormPlacement::pre;
+  options.activation = nn::Activation::gelu;
+  nn::Transformer model(options, generator);
+  expect_translator_parity(golden("transformer_pre"), model);
+}
+
+nn::CausalLmOptions language_model_options() {
+  nn::CausalLmOptions options;
+  options.vocabulary = 17;
+  options.width = 12;
+  options.layers = 2;
+  options.heads = 3;
+  return options;
+}
+
+void expect_language_model_parity(const Golden& golden, nn::CausalLm& model) {
+  expect_parity(golden, model, [&] { return model.forward(golden.input("ids")); });
+}
+
+TEST_P(Parity, CausalLm) {
+  Generator generator(1);
+  nn::CausalLmOptions options = language_model_options();
+  options.context = 11;
+  nn::CausalLm model(options, generator);
+  expect_language_model_parity(golden("causal_lm_pre"), model);
+}
+
+TEST_P(Parity, CausalLmPostNormGeluTanhSinusoids) {
+  Generator generator(1);
+  nn::CausalLmOptions options = language_model_options();
+  options.ffn_width = 20;
+  options.tie_embeddings = false;
+  options.positions = nn::Positions::sinusoidal;
+  options.norm_placement = nn::NormPlacement::post;
+  options.activation = nn::Activation::gelu_tanh;
+  nn::CausalLm model(options, generator);
+  expect_language_model_parity(golden("causal_lm_post"), model);
 }
 
 }  // namespace
