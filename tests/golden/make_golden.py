@@ -24,7 +24,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from models import CausalLm, RnnTranslator, Transformer, causal, padding
+from models import CausalLm, RnnTranslator, RotaryLm, Transformer, causal, padding
 
 FOLDER = pathlib.Path(__file__).parent
 DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.int32: "I32", torch.bool: "BOOL"}
@@ -334,6 +334,10 @@ def causal_lm_post():
                                    activation=lambda x: F.gelu(x, approximate="tanh")))
 
 
+def causal_lm_rotary(half):
+    return language_model(RotaryLm(17, 12, 3, 20, 2, half))
+
+
 # --- all -----------------------------------------------------------------------------------------
 
 CASES = {
@@ -360,6 +364,8 @@ CASES = {
     "transformer_pre": transformer_pre,
     "causal_lm_pre": causal_lm_pre,
     "causal_lm_post": causal_lm_post,
+    "causal_lm_rotary": lambda: causal_lm_rotary(half=False),
+    "causal_lm_rotary_half": lambda: causal_lm_rotary(half=True),
 }
 
 

@@ -1,10 +1,11 @@
 """The whole models in PyTorch, with heed's parameter names: the recurrent translator in plain
-operations, the Transformers from PyTorch's own layers. Masks are heed's: true = may attend."""
+operations, the Transformers from PyTorch's own layers where it has them. Masks are heed's: true = may attend."""
 
 import math
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
@@ -162,3 +163,64 @@ class CausalLm(nn.Module):
         for layer in self.layers:
             x = layer(x, src_mask=~causal(steps, steps))
         return self.output(x if self.norm is None else self.norm(x))
+
+
+def rotate(x, half):
+    """RoPE (Su et al. 2021): pairs (2i, 2i + 1), or (i, i + D/2), are complex numbers that turn."""
+    pairs = x.unflatten(-1, (2, -1)).transpose(-1, -2) if half else x.unflatten(-1, (-1, 2))
+    count = pairs.shape[-2]
+    angles = torch.arange(x.shape[-2], dtype=x.dtype)[:, None] / torch.pow(
+        10000.0, torch.arange(count, dtype=x.dtype) / count)
+    turns = torch.polar(torch.ones_like(angles), angles)
+    turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * turns)
+    return (turned.transpose(-1, -2) if half else turned).flatten(-2)
+
+
+class RmsNorm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width))
+
+    def forward(self, x):
+        return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * self.weight
+
+
+class RotaryLayer(nn.Module):
+    """Rotary positions, RMS norms in front, SwiGLU, no biases: in plain operations."""
+
+    def __init__(self, width, heads, ffn_width, half):
+        super().__init__()
+        self.heads, self.half = heads, half
+        self.self_attn = nn.MultiheadAttention(width, heads, bias=False)  # for its weights
+        self.linear1 = nn.Linear(width, ffn_width, bias=False)
+        self.linear_gate = nn.Linear(width, ffn_width, bias=False)
+        self.linear2 = nn.Linear(ffn_width, width, bias=False)
+        self.norm1, self.norm2 = RmsNorm(width), RmsNorm(width)
+
+    def attend(self, x):
+        projected = (x @ self.self_attn.in_proj_weight.T).unflatten(-1, (3, self.heads, -1))
+        query, key, value = projected.permute(2, 0, 3, 1, 4)  # (B, H, T, D) each
+        query, key = rotate(query, self.half), rotate(key, self.half)
+        scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
+        scores = scores.masked_fill(~causal(*scores.shape[-2:]), -math.inf)
+        return self.self_attn.out_proj((scores.softmax(-1) @ value).transpose(1, 2).flatten(2))
+
+    def forward(self, x):
+        x = x + self.attend(self.norm1(x))
+        h = self.norm2(x)
+        return x + self.linear2(F.silu(self.linear_gate(h)) * self.linear1(h))
+
+
+class RotaryLm(nn.Module):
+    """Llama's layout (Touvron et al. 2023)."""
+
+    def __init__(self, vocabulary, width, heads, ffn_width, layers, half):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.layers = nn.Sequential(*(RotaryLayer(width, heads, ffn_width, half)
+                                      for _ in range(layers)))
+        self.norm = RmsNorm(width)
+        self.output = nn.Linear(width, vocabulary, bias=False)
+
+    def forward(self, ids):
+        return self.output(self.norm(self.layers(self.embedding(ids))))

@@ -145,5 +145,30 @@ TEST_P(Parity, CausalLmPostNormGeluTanhSinusoids) {
   expect_language_model_parity(golden("causal_lm_post"), model);
 }
 
+nn::CausalLmOptions llama_options(RotaryPairing pairing) {
+  nn::CausalLmOptions options = language_model_options();
+  options.ffn_width = 20;
+  options.bias = false;
+  options.tie_embeddings = false;
+  options.positions = nn::Positions::rotary;
+  options.rotary_pairing = pairing;
+  options.norm = nn::NormKind::rms;
+  options.activation = nn::Activation::silu;
+  options.gated = true;
+  return options;
+}
+
+TEST_P(Parity, CausalLmRotaryRmsNormSwiGlu) {
+  Generator generator(1);
+  nn::CausalLm model(llama_options(RotaryPairing::interleaved), generator);
+  expect_language_model_parity(golden("causal_lm_rotary"), model);
+}
+
+TEST_P(Parity, CausalLmRotaryHalves) {
+  Generator generator(1);
+  nn::CausalLm model(llama_options(RotaryPairing::half), generator);
+  expect_language_model_parity(golden("causal_lm_rotary_half"), model);
+}
+
 }  // namespace
 }  // namespace heed::test
