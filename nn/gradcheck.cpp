@@ -14,7 +14,7 @@ GradcheckResult gradcheck_module(const Module& module,
     all.push_back(entry.tensor.clone());
   }
   const auto first_parameter = std::ssize(inputs);
-  const GradcheckResult result = gradcheck(
+  GradcheckResult result = gradcheck(
       [&](const std::vector<Tensor>& leaves) {
         for (size_t i = 0; i < parameters.size(); ++i) {
           const Tensor& leaf = leaves[inputs.size() + i];

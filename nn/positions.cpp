@@ -28,7 +28,7 @@ Tensor sinusoids(int64_t first, int64_t length, int64_t width) {
 
 PositionEncoding::PositionEncoding(Positions positions, int64_t width, int64_t context,
                                    double deviation, Generator& generator)
-    : positions_(positions), context_(context) {
+    : context_(context) {
   HEED_CHECK(context > 0, "positions", "the context {} is not positive", context);
   if (positions == Positions::learned) {
     weight_ = register_parameter("weight", Tensor::empty({context, width}));

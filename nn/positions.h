@@ -28,7 +28,6 @@ class HEED_EXPORT PositionEncoding : public Module {
   std::optional<int64_t> limit() const;
 
  private:
-  Positions positions_;
   int64_t context_;
   Tensor weight_;  // learned
   Tensor table_;   // sinusoids of the first `context` positions
