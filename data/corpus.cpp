@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/logging.h"
 #include "data/generators.h"
+#include "data/text_corpus.h"
 #include "data/utf8.h"
 
 namespace heed::data {
@@ -179,6 +180,8 @@ PairCorpus load_pair_corpus(const std::vector<std::string>& name, Split split,
     corpus = (*find_generator(name[0].substr(0, name[0].find(':'))))(request);
     corpus.name = name[0];
   } else {
+    HEED_CHECK_INPUT(name != std::vector<std::string>{std::string(own_sources)}, "data",
+                     "{} is a running text, pairs of sentences are expected", own_sources);
     check_is_no_misspelt_generator(name);
     corpus = name.size() == 1 ? from_tsv(name[0], options) : from_files(name[0], name[1], options);
     drop_empty(corpus, options.drop_empty);

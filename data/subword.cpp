@@ -59,7 +59,7 @@ class SubwordTokenizer final : public Tokenizer {
 
 }  // namespace
 
-std::string train_subword_model(const std::vector<std::string>& texts, int64_t pieces) {
+std::string train_subword_model(const std::vector<std::string>& texts, int64_t pieces, bool exact) {
   // hard_vocab_limit off: a small text gives fewer pieces instead of an error. One thread, so that
   // the same text gives the same model. (As a map: given a string, the library logs it.)
   const std::unordered_map<std::string, std::string> arguments = {
@@ -68,6 +68,8 @@ std::string train_subword_model(const std::vector<std::string>& texts, int64_t p
       {"character_coverage", "1.0"},
       {"hard_vocab_limit", "false"},
       {"num_threads", "1"},
+      {"normalization_rule_name", exact ? "identity" : "nmt_nfkc"},
+      {"remove_extra_whitespaces", exact ? "false" : "true"},
       {"bos_id", "-1"},
       {"eos_id", "-1"},
       {"minloglevel", "2"}};

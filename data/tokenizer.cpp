@@ -139,8 +139,8 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TokenizerOptions& options,
   for (const std::string& text : texts) {
     prepared.push_back(prepare(text, options.lowercase));
   }
-  auto tokenizer = make_subword_tokenizer(train_subword_model(prepared, options.subword_size),
-                                          options.lowercase);
+  auto tokenizer = make_subword_tokenizer(
+      train_subword_model(prepared, options.subword_size, options.exact), options.lowercase);
   if (tokenizer->piece_count() < options.subword_size) {
     log::info("data", "the text gives {} subword pieces, {} were asked for",
               tokenizer->piece_count(), options.subword_size);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
 #include "core/error.h"
 
@@ -19,13 +18,18 @@ Vocabulary::Vocabulary(std::vector<std::string> tokens) : tokens_{"<pad>", "<unk
 
 Vocabulary Vocabulary::build(const std::vector<std::vector<std::string>>& sentences,
                              int64_t min_count, int64_t max_size) {
-  const Vocabulary special;
   std::map<std::string, int64_t> counts;
   for (const auto& sentence : sentences) {
     for (const std::string& token : sentence) {
       ++counts[token];
     }
   }
+  return from_counts(counts, min_count, max_size);
+}
+
+Vocabulary Vocabulary::from_counts(const std::map<std::string, int64_t>& counts, int64_t min_count,
+                                   int64_t max_size) {
+  const Vocabulary special;
   std::vector<std::pair<std::string, int64_t>> order;
   for (const auto& [token, count] : counts) {
     // A corpus may hold the text "<s>": it is no word then, but unknown.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,6 +27,10 @@ class HEED_EXPORT Vocabulary {
   // most max_size with the special ones (0: no limit).
   static Vocabulary build(const std::vector<std::vector<std::string>>& sentences, int64_t min_count,
                           int64_t max_size);
+
+  // The same from how often each token was seen.
+  static Vocabulary from_counts(const std::map<std::string, int64_t>& counts, int64_t min_count,
+                                int64_t max_size);
 
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
   int32_t id(const std::string& token) const;  // `unknown` when it is not there

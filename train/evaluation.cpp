@@ -55,8 +55,6 @@ std::optional<double> alignment_accuracy(Translator& translator, const EncodedCo
 
 }  // namespace
 
-double CorpusLoss::perplexity() const { return std::exp(nll_per_token()); }
-
 CorpusLoss corpus_loss(Translator& translator, const EncodedCorpus& corpus) {
   const nn::EvaluationScope evaluation(*translator.model);
   const CrossEntropyOptions options{translator.config.train.label_smoothing,
@@ -99,6 +97,31 @@ std::vector<std::vector<std::vector<float>>> forced_attention(Translator& transl
     }
   }
   return all;
+}
+
+std::vector<std::vector<std::vector<std::vector<float>>>> head_attention(
+    Translator& translator, const data::SentencePair& pair) {
+  const nn::EvaluationScope evaluation(*translator.model);
+  const Config& config = translator.config;
+  const std::vector<data::PairExample> examples = {
+      {encode_source(config, translator.text.source, pair.source),
+       translator.text.target.encode(pair.target)}};
+  const data::PairBatch batch = data::make_batch(examples, {0});
+  const auto output = translator.model->forward(source_of(batch), target_input_of(batch), true);
+  std::vector<std::vector<std::vector<std::vector<float>>>> layers;
+  for (const Tensor& weights : output.layer_attention) {  // (1, H, T, S)
+    const auto values = to_dtype(weights, DType::f32).to_vector<float>();
+    auto at = values.begin();
+    auto& heads = layers.emplace_back();
+    for (int64_t head = 0; head < weights.dim(1); ++head) {
+      std::vector<std::vector<float>> rows;
+      for (int64_t t = 0; t < batch.target_width; ++t, at += batch.source_width) {
+        rows.emplace_back(at, at + batch.source_width);
+      }
+      heads.push_back(in_source_order(config, std::move(rows)));
+    }
+  }
+  return layers;
 }
 
 Evaluation evaluate(Translator& translator, const EncodedCorpus& corpus,

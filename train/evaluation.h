@@ -6,21 +6,12 @@
 #include <vector>
 
 #include "core/export.h"
+#include "train/corpus_loss.h"
 #include "train/scoring/bleu.h"
 #include "train/scoring/chrf.h"
 #include "train/translator.h"
 
 namespace heed::train {
-
-// Sums over a corpus under teacher forcing.
-struct CorpusLoss {
-  double loss = 0;  // label smoothing included
-  double nll = 0;   // without it
-  int64_t tokens = 0;
-  double loss_per_token() const { return tokens > 0 ? loss / static_cast<double>(tokens) : 0; }
-  double nll_per_token() const { return tokens > 0 ? nll / static_cast<double>(tokens) : 0; }
-  double perplexity() const;
-};
 
 HEED_EXPORT CorpusLoss corpus_loss(Translator& translator, const EncodedCorpus& corpus);
 
@@ -51,5 +42,10 @@ HEED_EXPORT Evaluation evaluate(Translator& translator, const EncodedCorpus& cor
 // and the end, in source order. Empty rows without attention.
 HEED_EXPORT std::vector<std::vector<std::vector<float>>> forced_attention(
     Translator& translator, const EncodedCorpus& corpus);
+
+// The same of one pair, by decoder layer and head: [layer][head][piece][source]. Empty for models
+// without heads.
+HEED_EXPORT std::vector<std::vector<std::vector<std::vector<float>>>> head_attention(
+    Translator& translator, const data::SentencePair& pair);
 
 }  // namespace heed::train

@@ -12,13 +12,14 @@ namespace {
 class Sgd final : public Optimizer {
  public:
   Sgd(const TrainConfig& config, std::vector<NamedTensor> parameters)
-      : Optimizer(std::move(parameters)), step_{0, config.momentum, config.weight_decay} {}
+      : Optimizer(config, std::move(parameters)), step_{0, config.momentum, 0} {}
 
  private:
   std::vector<std::string> state_names() const override { return {"velocity"}; }
   void update(const Tensor& parameter, const Tensor& gradient, const States& states,
-              double learning_rate) override {
+              double learning_rate, double weight_decay) override {
     step_.learning_rate = learning_rate;
+    step_.weight_decay = weight_decay;
     kernels::backend(parameter).sgd_step(step_, parameter, gradient, states[0]);
   }
   kernels::SgdStep step_;
@@ -27,14 +28,15 @@ class Sgd final : public Optimizer {
 class Adam final : public Optimizer {
  public:
   Adam(const TrainConfig& config, std::vector<NamedTensor> parameters, bool decoupled)
-      : Optimizer(std::move(parameters)),
-        step_{0, config.beta1, config.beta2, config.epsilon, config.weight_decay, decoupled, 0} {}
+      : Optimizer(config, std::move(parameters)),
+        step_{0, config.beta1, config.beta2, config.epsilon, 0, decoupled, 0} {}
 
  private:
   std::vector<std::string> state_names() const override { return {"m", "v"}; }
   void update(const Tensor& parameter, const Tensor& gradient, const States& states,
-              double learning_rate) override {
+              double learning_rate, double weight_decay) override {
     step_.learning_rate = learning_rate;
+    step_.weight_decay = weight_decay;
     step_.step = steps();
     kernels::backend(parameter).adam_step(step_, parameter, gradient, states[0], states[1]);
   }
@@ -44,14 +46,14 @@ class Adam final : public Optimizer {
 class Adadelta final : public Optimizer {
  public:
   Adadelta(const TrainConfig& config, std::vector<NamedTensor> parameters)
-      : Optimizer(std::move(parameters)),
-        step_{0, config.rho, config.epsilon, config.weight_decay} {}
+      : Optimizer(config, std::move(parameters)), step_{0, config.rho, config.epsilon, 0} {}
 
  private:
   std::vector<std::string> state_names() const override { return {"squares", "steps"}; }
   void update(const Tensor& parameter, const Tensor& gradient, const States& states,
-              double learning_rate) override {
+              double learning_rate, double weight_decay) override {
     step_.learning_rate = learning_rate;
+    step_.weight_decay = weight_decay;
     kernels::backend(parameter).adadelta_step(step_, parameter, gradient, states[0], states[1]);
   }
   kernels::AdadeltaStep step_;
@@ -80,7 +82,8 @@ void Optimizer::step(double learning_rate) {
     const Tensor& parameter = parameters_[i].tensor;
     const Tensor grad = gradient(parameter);
     if (grad.defined()) {
-      update(parameter, grad, states_[i], learning_rate);
+      const bool decays = decay_vectors_ || parameter.rank() > 1;
+      update(parameter, grad, states_[i], learning_rate, decays ? weight_decay_ : 0);
       parameter.bump_version();
     }
   }

@@ -15,7 +15,10 @@ namespace heed::train {
 // of each is kept by the parameter's name, so that it can be saved and found again.
 class HEED_EXPORT Optimizer {
  public:
-  explicit Optimizer(std::vector<NamedTensor> parameters) : parameters_(std::move(parameters)) {}
+  Optimizer(const TrainConfig& config, std::vector<NamedTensor> parameters)
+      : parameters_(std::move(parameters)),
+        weight_decay_(config.weight_decay),
+        decay_vectors_(config.decay_vectors) {}
   virtual ~Optimizer() = default;
 
   // One update with this learning rate; steps are counted for the bias correction of Adam.
@@ -32,13 +35,15 @@ class HEED_EXPORT Optimizer {
   using States = std::vector<Tensor>;
   virtual std::vector<std::string> state_names() const = 0;
   virtual void update(const Tensor& parameter, const Tensor& gradient, const States& states,
-                      double learning_rate) = 0;
+                      double learning_rate, double weight_decay) = 0;
 
  private:
   void make_states();
 
   std::vector<NamedTensor> parameters_;
   std::vector<States> states_;  // made at first use
+  double weight_decay_;
+  bool decay_vectors_;
   int64_t steps_ = 0;
 };
 

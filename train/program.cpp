@@ -33,6 +33,7 @@ std::vector<CLI::App*> commands_of(CLI::App& program) {
 void add_commands(CLI::App& program) {
   add_train_command(program);
   add_translate_command(program);
+  add_generate_command(program);
   add_evaluate_command(program);
   add_inspect_command(program);
   add_plot_command(program);
@@ -117,12 +118,15 @@ std::string worded(const CLI::ParseError& failure, const CLI::App& program) {
 }
 
 int run(int argc, const char* const* argv) {
-  CLI::App program("Trains attention models, such as translators, from a config file.", "heed");
+  CLI::App program("Trains translators and language models with attention from a config file.",
+                   "heed");
   program.footer(
       "Examples:\n"
       "  heed train examples/toy_translator.toml   train a translator into runs/toy_translator\n"
       "  heed translate runs/toy_translator        translate what is typed\n"
       "  heed evaluate runs/toy_translator         score it on its test corpus\n"
+      "  heed train examples/char_lm.toml          train a language model into runs/char_lm\n"
+      "  heed generate runs/char_lm                let it write\n"
       "  heed config                               every key of a config file, with its meaning\n\n"
       "`heed COMMAND --help` explains a command.");
   program.get_formatter()->label("SUBCOMMAND", "COMMAND");

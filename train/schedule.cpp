@@ -6,13 +6,17 @@
 
 namespace heed::train {
 
-Schedule::Schedule(const TrainConfig& config, int64_t total_steps)
-    : config_(config), total_steps_(total_steps) {}
+Schedule::Schedule(const TrainConfig& config, int64_t total_steps, int64_t width)
+    : config_(config), total_steps_(total_steps), width_(width) {}
 
 double Schedule::learning_rate(int64_t step) const {
   const double peak = config_.learning_rate;
   const auto now = static_cast<double>(step);
   const auto warmup = static_cast<double>(config_.warmup_steps);
+  if (config_.schedule == "noam") {
+    return peak / std::sqrt(static_cast<double>(width_)) *
+           std::min(1 / std::sqrt(now), now * std::pow(warmup, -1.5));
+  }
   if (step < config_.warmup_steps) {
     return peak * now / warmup;
   }

@@ -12,12 +12,15 @@ namespace heed::train {
 //   constant      learning_rate
 //   inverse_sqrt  learning_rate * sqrt(warmup / step) after the warm-up (Vaswani et al. 2017, 5.3,
 //                 with the peak as learning_rate)
+//   noam          learning_rate * width^-0.5 * min(step^-0.5, step * warmup^-1.5): the same with
+//                 the factor of the paper as learning_rate
 //   cosine        from learning_rate to min_learning_rate along half a cosine until total_steps
 //   plateau       times plateau_factor whenever the validation loss has not improved for
 //                 plateau_patience validations in a row
 class HEED_EXPORT Schedule {
  public:
-  Schedule(const TrainConfig& config, int64_t total_steps);
+  // width: of the model, which noam alone asks for.
+  Schedule(const TrainConfig& config, int64_t total_steps, int64_t width = 1);
 
   double learning_rate(int64_t step) const;
   void after_validation(double loss);  // only plateau takes notice
@@ -35,6 +38,7 @@ class HEED_EXPORT Schedule {
  private:
   TrainConfig config_;
   int64_t total_steps_;
+  int64_t width_;
   State state_;
 };
 

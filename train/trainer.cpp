@@ -16,7 +16,6 @@
 #include "kernels/backend.h"
 #include "train/report/progress.h"
 #include "train/streams.h"
-#include "train/translator.h"
 
 namespace heed::train {
 namespace {
@@ -66,7 +65,6 @@ class Trainer::Impl {
  public:
   Impl(const Config& config, const RunFolder& folder) : config_(config), folder_(folder) {
     stop_requested = false;
-    check_available(config);
     configure_machine(config.run);
     std::optional<Checkpoint> saved;
     if (folder.has_checkpoint()) {
@@ -85,7 +83,7 @@ class Trainer::Impl {
     parameters_ = task_->module().named_parameters();
     total_steps_ = count_steps();
     optimizer_ = make_optimizer(config.train, parameters_);
-    schedule_.emplace(config.train, total_steps_);
+    schedule_.emplace(config.train, total_steps_, config.model.width);
     write_file("run", folder.config_path(), write_toml(config));
     if (saved) {
       optimizer_->load_state(saved->optimizer, state_.optimizer_steps);

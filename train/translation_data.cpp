@@ -38,8 +38,16 @@ Tensor ids_of(const std::vector<int32_t>& ids, const data::PairBatch& batch, int
 }  // namespace
 
 TranslationText build_text(const Config& config, const data::PairCorpus& train) {
-  TranslationText text{build_side(config, texts_of(train, &data::SentencePair::source)),
-                       build_side(config, texts_of(train, &data::SentencePair::target))};
+  std::vector<std::string> sources = texts_of(train, &data::SentencePair::source);
+  const std::vector<std::string> targets = texts_of(train, &data::SentencePair::target);
+  if (config.data.shared_vocabulary) {
+    sources.insert(sources.end(), targets.begin(), targets.end());
+    TextSide both = build_side(config, sources);
+    log::info("data", "vocabulary of both sides: {}", both.vocabulary.size());
+    TextSide target{data::restore_tokenizer(both.tokenizer->state()), both.vocabulary};
+    return {std::move(both), std::move(target)};
+  }
+  TranslationText text{build_side(config, sources), build_side(config, targets)};
   log::info("data", "vocabularies: {} source, {} target", text.source.vocabulary.size(),
             text.target.vocabulary.size());
   return text;

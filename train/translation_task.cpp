@@ -40,6 +40,7 @@ TranslationTask::TranslationTask(const Config& config, const Checkpoint* saved) 
     Generator initial = generator_of(config.run.seed, Stream::initialization);
     translator_.model = make_translation_model(config, translator_.text, initial);
   }
+  check_fits(translator_, validation_);
 }
 
 int64_t TranslationTask::plan_epoch(Generator& generator) {

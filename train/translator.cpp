@@ -4,6 +4,8 @@
 
 #include "core/error.h"
 #include "nn/models/rnn_translator.h"
+#include "nn/models/transformer.h"
+#include "train/model_words.h"
 
 namespace heed::train {
 namespace {
@@ -15,13 +17,49 @@ nn::RnnInitialization initialization_of(const std::string& name) {
   return name == "xavier" ? nn::RnnInitialization::xavier : nn::RnnInitialization::standard;
 }
 
-}  // namespace
-
-void check_available(const Config& config) {
-  const std::string& kind = config.model.kind;
-  HEED_CHECK_INPUT(kind == "rnnsearch" || kind == "rnnencdec", "model",
-                   "model.kind '{}' is not available yet; rnnsearch and rnnencdec are", kind);
+nn::RnnTranslatorOptions rnn_options(const Config& config, const TranslationText& text) {
+  const ModelConfig& model = config.model;
+  nn::RnnTranslatorOptions options;
+  options.source_vocabulary = text.source.vocabulary.size();
+  options.target_vocabulary = text.target.vocabulary.size();
+  options.width = model.width;
+  options.embedding_width = model.embedding_width;
+  options.attention_width = model.attention_width;
+  options.layers = model.layers;
+  options.dropout = model.dropout;
+  options.attention = model.kind == "rnnsearch";
+  options.tie_embeddings = model.tie_embeddings;
+  options.readout = model.readout == "maxout" ? nn::Readout::maxout : nn::Readout::linear;
+  options.initialization = initialization_of(model.initialization);
+  options.padding_id = data::Vocabulary::padding;
+  return options;
 }
+
+nn::TransformerOptions transformer_options(const Config& config, const TranslationText& text) {
+  const ModelConfig& model = config.model;
+  nn::TransformerOptions options;
+  options.source_vocabulary = text.source.vocabulary.size();
+  options.target_vocabulary = text.target.vocabulary.size();
+  options.width = model.width;
+  options.encoder_layers = options.decoder_layers = model.layers;
+  options.heads = model.heads;
+  options.ffn_width = model.ffn_width;
+  options.context = model.context;
+  options.dropout = model.dropout;
+  options.bias = model.bias;
+  options.tie_embeddings = model.tie_embeddings;
+  options.share_vocabulary = config.data.shared_vocabulary;
+  options.positions = positions_of(model);
+  options.norm = norm_of(model);
+  options.norm_placement = norm_placement_of(model);
+  options.activation = activation_of(model);
+  options.gated = is_gated(model);
+  options.rotary_pairing = rotary_pairing_of(model);
+  options.padding_id = data::Vocabulary::padding;
+  return options;
+}
+
+}  // namespace
 
 Checkpoint checkpoint_of(const Translator& translator) {
   Checkpoint checkpoint;
@@ -51,22 +89,22 @@ Translator restore_translator(const Checkpoint& checkpoint) {
 std::unique_ptr<nn::TranslationModel> make_translation_model(const Config& config,
                                                              const TranslationText& text,
                                                              Generator& generator) {
-  const ModelConfig& model = config.model;
-  check_available(config);
-  nn::RnnTranslatorOptions options;
-  options.source_vocabulary = text.source.vocabulary.size();
-  options.target_vocabulary = text.target.vocabulary.size();
-  options.width = model.width;
-  options.embedding_width = model.embedding_width;
-  options.attention_width = model.attention_width;
-  options.layers = model.layers;
-  options.dropout = model.dropout;
-  options.attention = model.kind == "rnnsearch";
-  options.tie_embeddings = model.tie_embeddings;
-  options.readout = model.readout == "maxout" ? nn::Readout::maxout : nn::Readout::linear;
-  options.initialization = initialization_of(model.initialization);
-  options.padding_id = data::Vocabulary::padding;
-  return std::make_unique<nn::RnnTranslator>(options, generator);
+  if (config.model.kind == "transformer") {
+    return std::make_unique<nn::Transformer>(transformer_options(config, text), generator);
+  }
+  return std::make_unique<nn::RnnTranslator>(rnn_options(config, text), generator);
+}
+
+void check_fits(const Translator& translator, const EncodedCorpus& corpus) {
+  const auto most = static_cast<size_t>(translator.model->context().value_or(INT64_MAX));
+  for (size_t i = 0; i < corpus.examples.size(); ++i) {
+    const data::PairExample& example = corpus.examples[i];
+    const size_t tokens = std::max(example.source.size(), example.target.size() + 1);
+    HEED_CHECK_INPUT(tokens <= most, "data",
+                     "{}: '{}' or its translation has {} tokens, the model's positions end at {} "
+                     "(model.context)",
+                     corpus.name, corpus.pairs[i].source, tokens, most);
+  }
 }
 
 nn::DecodingOptions decoding_options(const DecodeConfig& config) {
@@ -96,8 +134,13 @@ std::vector<std::vector<Translation>> translate(Translator& translator,
                                                 const std::vector<std::string>& texts,
                                                 const DecodeConfig& decode) {
   std::vector<data::PairExample> examples;
+  const auto most = static_cast<size_t>(translator.model->context().value_or(INT64_MAX));
   for (const std::string& text : texts) {
     examples.push_back({encode_source(translator.config, translator.text.source, text), {}});
+    const size_t tokens = examples.back().source.size();
+    HEED_CHECK_INPUT(tokens <= most, "translate",
+                     "a sentence has {} tokens, the model's positions end at {} (model.context)",
+                     tokens, most);
   }
   const auto is_empty = [&](const data::PairExample& example) {
     return example.source.size() <= (translator.config.data.source_end ? 1U : 0U);

@@ -25,12 +25,12 @@ struct Translator {
 HEED_EXPORT Checkpoint checkpoint_of(const Translator& translator);
 HEED_EXPORT Translator restore_translator(const Checkpoint& checkpoint);
 
-// Throws InputError for a model kind that this version does not have.
-HEED_EXPORT void check_available(const Config& config);
-
 // The model that config.model describes, initialised from the generator.
 HEED_EXPORT std::unique_ptr<nn::TranslationModel> make_translation_model(
     const Config& config, const TranslationText& text, Generator& generator);
+
+// Throws InputError for a sentence that is longer than the model's table of positions.
+HEED_EXPORT void check_fits(const Translator& translator, const EncodedCorpus& corpus);
 
 // The [decode] section.
 HEED_EXPORT nn::DecodingOptions decoding_options(const DecodeConfig& config);

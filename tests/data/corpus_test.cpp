@@ -190,6 +190,19 @@ TEST_F(Corpora, ReverseGivesDigitsAndTheirReversalWithTheAlignment) {
   }
 }
 
+TEST_F(Corpora, ReverseIsTestedPastTheLengthsItTeaches) {
+  const auto longest = [](Split split) {
+    size_t digits = 0;
+    for (const SentencePair& pair : load_pair_corpus({"reverse:1000"}, split).pairs) {
+      digits = std::max(digits, (pair.source.size() + 1) / 2);
+    }
+    return digits;
+  };
+  EXPECT_EQ(longest(Split::train), 25U);
+  EXPECT_EQ(longest(Split::validation), 25U);
+  EXPECT_EQ(longest(Split::test), 30U);
+}
+
 TEST_F(Corpora, AGeneratorDependsOnSeedAndSplitAlone) {
   const auto reverse = [](Split split, uint64_t seed) {
     return texts(load_pair_corpus({"reverse:20:20-25"}, split, {.seed = seed}));

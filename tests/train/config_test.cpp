@@ -225,14 +225,26 @@ TEST(Config, RefusesContradictions) {
   EXPECT_EQ(mistakes("[train]\nepochs = 0\n"),
             "[config] train.steps and train.epochs are both 0, one of them has to say when to "
             "stop: toy.toml:2");
-  EXPECT_EQ(mistakes("[model]\nkind = \"causal_lm\"\n"),
+  EXPECT_EQ(mistakes("[model]\nkind = \"causal_lm\"\n[data]\ntask = \"translation\"\n"),
             "[config] model.kind = \"causal_lm\" needs data.task = \"language_model\", which is "
             "\"translation\": toy.toml:2");
+  EXPECT_EQ(mistakes("[model]\nkind = \"rnnsearch\"\n[data]\ntask = \"language_model\"\n"),
+            "[config] model.kind = \"rnnsearch\" needs data.task = \"translation\", which is "
+            "\"language_model\": toy.toml:2");
   EXPECT_EQ(mistakes("[model]\nkind = \"transformer\"\nwidth = 250\n"),
-            "[config] model.width = 250 is no multiple of model.heads = 4: toy.toml:3");
-  EXPECT_EQ(mistakes("[model]\nkind = \"transformer\"\ninitialization = \"paper\"\n"),
-            "[config] model.initialization = \"paper\" is meant for recurrent models, model.kind "
-            "is \"transformer\": toy.toml:3");
+            "[config] model.width = 250 is no multiple of model.heads = 8: toy.toml:3");
+  EXPECT_EQ(mistakes("[model]\nkind = \"causal_lm\"\nwidth = 12\npositions = \"rotary\"\n"),
+            "[config] model.positions = \"rotary\" turns pairs of dimensions, a head has 3 "
+            "(model.width = 12 / model.heads = 4): toy.toml:4");
+  EXPECT_EQ(mistakes("[model]\nkind = \"transformer\"\nheads = 1\nwidth = 7\n"),
+            "[config] model.positions = \"sinusoidal\" needs an even width, model.width is 7: "
+            "toy.toml:4");
+  EXPECT_EQ(mistakes("[model]\nkind = \"transformer\"\npositions = \"learned\"\ncontext = 50\n"),
+            "[config] data.max_length = 50 and the end of a sentence do not fit into model.context "
+            "= 50, the positions that are learned: toy.toml:4");
+  EXPECT_EQ(mistakes("[train]\nschedule = \"noam\"\n"),
+            "[config] train.schedule = \"noam\" needs train.warmup_steps, such as 4000: "
+            "toy.toml:2");
   EXPECT_EQ(mistakes("", {"train.schedule=plateau", "data.validation=none"}),
             "[config] train.schedule = \"plateau\" needs a validation corpus, data.validation is "
             "\"none\": --set train.schedule=plateau");
@@ -248,6 +260,72 @@ TEST(Config, RefusesContradictions) {
             "[config] data.train is \"none\", there is nothing to learn from: toy.toml:2");
   EXPECT_EQ(mistakes("[run]\nname = \"a/b\"\n"),
             "[config] run.name is \"a/b\", a folder name without '/' is expected: toy.toml:2");
+}
+
+TEST(Config, TellsTheCorporaOfTheTasksApart) {
+  EXPECT_EQ(mistakes("[data]\ntrain = \"sources\"\n"),
+            "[config] data.train = \"sources\" is a running text, data.task = \"translation\" "
+            "needs pairs of sentences: toy.toml:2");
+  EXPECT_EQ(mistakes("[data]\nvalidation = \"tail\"\n"),
+            "[config] data.validation = \"tail\" is a running text, data.task = \"translation\" "
+            "needs pairs of sentences: toy.toml:2");
+  const std::string language_model = "[data]\ntask = \"language_model\"\n";
+  EXPECT_EQ(mistakes(language_model + "train = \"grammar:200\"\n"),
+            "[config] data.train holds pairs of sentences, data.task = \"language_model\" needs "
+            "one running text: toy.toml:3");
+  EXPECT_EQ(mistakes(language_model + "test = [\"a\", \"b\"]\n"),
+            "[config] data.test holds pairs of sentences, data.task = \"language_model\" needs "
+            "one running text: toy.toml:3");
+  EXPECT_EQ(mistakes(language_model + "train = \"tail\"\n"),
+            "[config] data.train = \"tail\" names no text: toy.toml:3");
+  EXPECT_EQ(mistakes(language_model + "validation = \"a.txt\"\ntest = \"tail\"\n"),
+            "[config] data.test = \"tail\" needs data.validation = \"tail\", or it would be "
+            "learned from: toy.toml:4");
+  EXPECT_EQ(mistakes(language_model + "validation = \"a.txt\"\nvalidation_share = 0.2\n"),
+            "[config] data.validation_share has no effect with data.validation = \"a.txt\": "
+            "toy.toml:4");
+}
+
+TEST(Config, TellsTheKeysOfTheTasksApart) {
+  EXPECT_EQ(mistakes("[data]\nwindows = \"random\"\n[decode]\ntop_k = 3\n"),
+            "[config] data.windows has no effect with data.task = \"translation\": toy.toml:2\n"
+            "[config] decode.top_k has no effect with data.task = \"translation\": toy.toml:4");
+  EXPECT_EQ(mistakes("[data]\ntask = \"language_model\"\nmax_length = 9\n[train]\nbest_by = "
+                     "\"loss\"\n[decode]\nbeam_size = 3\ntop_p = 0\n"),
+            "[config] decode.top_p is 0.0, above 0 and at most 1 is expected: toy.toml:8\n"
+            "[config] data.max_length has no effect with data.task = \"language_model\": "
+            "toy.toml:3\n"
+            "[config] train.best_by has no effect with data.task = \"language_model\": toy.toml:5\n"
+            "[config] decode.beam_size has no effect with data.task = \"language_model\": "
+            "toy.toml:7");
+  EXPECT_EQ(mistakes("[model]\nkind = \"transformer\"\ninitialization = \"paper\"\n"),
+            "[config] model.initialization has no effect with model.kind = \"transformer\": "
+            "toy.toml:3");
+}
+
+TEST(Config, DefaultsFollowTheKindOfModel) {
+  const Config transformer = parse_config("", "toy.toml", {"model.kind=transformer"});
+  EXPECT_EQ(transformer.model.positions, "sinusoidal");
+  EXPECT_EQ(transformer.model.norm_placement, "post");
+  EXPECT_EQ(transformer.model.heads, 8);
+  EXPECT_EQ(transformer.train.label_smoothing, 0.1);
+  // A task without a model has the one that there is for it.
+  const Config text = parse_config("", "toy.toml", {"data.task=language_model"});
+  EXPECT_EQ(text.model.kind, "causal_lm");
+  EXPECT_EQ(text.model.positions, "learned");
+  EXPECT_EQ(text.model.norm_placement, "pre");
+  EXPECT_TRUE(text.model.tie_embeddings);
+  EXPECT_EQ(text.train.optimizer, "adamw");
+  EXPECT_EQ(text.data.train, CorpusName{"sources"});
+  EXPECT_EQ(text.data.test, CorpusName{"tail"});
+  const Config files = parse_config(
+      "", "toy.toml", {"model.kind=causal_lm", "data.validation=v.txt", "train.beta2=0.9"});
+  EXPECT_EQ(files.data.task, "language_model");
+  EXPECT_EQ(files.data.test, CorpusName{"v.txt"}) << "it follows the validation text";
+  EXPECT_EQ(files.train.beta2, 0.9) << "what is given stays";
+  EXPECT_EQ(parse_config("", "toy.toml", {"train.schedule=noam", "train.warmup_steps=9"})
+                .train.learning_rate,
+            1.0);
 }
 
 TEST(Config, SaysHowToGiveACorpus) {
@@ -311,8 +389,8 @@ TEST(Config, WrittenTomlReadsBackAsTheSame) {
   const std::vector<Overrides> configs = {
       {},
       {"model.kind=transformer", "model.heads=8", "train.schedule=cosine", "train.steps=100"},
-      {"model.kind=causal_lm", "data.task=language_model", "data.batch_tokens=2000",
-       "data.tokenizer=character"},
+      {"model.kind=causal_lm", "model.positions=rotary", "data.validation=v.txt",
+       "data.tokenizer=subword"},
       {"train.optimizer=sgd", "train.momentum=0.9", "data.validation=none"},
       {"run.name=a \"quoted\" \\ name\t\x7f", R"(data.train=["é", "b"])",
        "train.learning_rate=1.2345678901234567e-5", "run.seed=9223372036854775807"},
@@ -355,6 +433,14 @@ TEST(Config, DescribesEveryKey) {
                       "\"sgd\"\n"),
             std::string::npos)
       << text;
+}
+
+TEST(Config, DescribesTheDefaultsOfEachKind) {
+  EXPECT_NE(describe_config().find("\n  layers = 1                          integer, from 1 to "
+                                   "1000\n      layers of the encoder and of the decoder\n      "
+                                   "transformer: 3, causal_lm: 4\n"),
+            std::string::npos)
+      << describe_config();
 }
 
 TEST(Config, TellsWhichKeysDiffer) {

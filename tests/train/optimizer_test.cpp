@@ -127,6 +127,19 @@ TEST(Optimizer, Adadelta) {
   });
 }
 
+TEST(Optimizer, DecaysMatricesAlone) {
+  TrainConfig config = with("adamw");
+  config.decay_vectors = false;
+  const NamedTensor vector = variable("bias", {1, 2});
+  const NamedTensor matrix = {"weight", Tensor::from_vector<double>({1, 2}, {1, 2})};
+  set_requires_grad(matrix.tensor);
+  const auto optimizer = make_optimizer(config, {vector, matrix});
+  backward(sum(vector.tensor) * 0.0 + sum(matrix.tensor) * 0.0);
+  optimizer->step(0.5);
+  EXPECT_TRUE(close(vector.tensor.to_doubles(), {1, 2}, 1e-12));
+  EXPECT_TRUE(close(matrix.tensor.to_doubles(), {0.9, 1.8}, 1e-12));
+}
+
 TEST(Optimizer, LeavesParametersWithoutAGradientAlone) {
   for (const char* name : {"sgd", "adam", "adamw", "adadelta"}) {
     const NamedTensor used = variable("used", {1, 2});

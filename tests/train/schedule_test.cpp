@@ -37,6 +37,19 @@ TEST(Schedule, InverseSquareRootRisesThenFalls) {
   EXPECT_DOUBLE_EQ(at_once.learning_rate(4), 0.2);
 }
 
+// Vaswani et al. 2017, equation 3, at the paper's width.
+TEST(Schedule, NoamRisesLinearlyThenFalls) {
+  TrainConfig config = with("noam");
+  config.learning_rate = 2;
+  config.warmup_steps = 4000;
+  const Schedule schedule(config, 100000, 512);
+  const double peak = 2 / std::sqrt(512.0 * 4000);
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(1), peak / 4000);
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(1000), peak / 4);
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(4000), peak);
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(16000), peak / 2);
+}
+
 TEST(Schedule, CosineEndsAtTheLeastRate) {
   TrainConfig config = with("cosine");
   config.warmup_steps = 20;

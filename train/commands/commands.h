@@ -11,6 +11,7 @@ namespace heed::train {
 
 void add_config_command(CLI::App& program);
 void add_evaluate_command(CLI::App& program);
+void add_generate_command(CLI::App& program);
 void add_gradcheck_command(CLI::App& program);
 void add_inspect_command(CLI::App& program);
 void add_plot_command(CLI::App& program);

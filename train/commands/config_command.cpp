@@ -23,6 +23,7 @@ void add_config_command(CLI::App& program) {
       "With FILE: all its mistakes, or the config that it amounts to.\n\n"
       "  heed config\n"
       "  heed config --toml > mine.toml\n"
+      "  heed config --set model.kind=causal_lm > mine.toml\n"
       "  heed config mine.toml --set train.steps=100");
   command->add_option("FILE", options->file, "A config file to check")->type_name("");
   command

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,10 @@
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
 #include "train/evaluation.h"
+#include "train/language_model.h"
 #include "train/report/chart.h"
-#include "train/report/run_report.h"
 #include "train/report/table.h"
+#include "train/report/translation_report.h"
 #include "train/run_folder.h"
 #include "train/scoring/by_length.h"
 
@@ -42,8 +44,11 @@ CorpusName corpus_name(const Options& options, const Config& config) {
 
 EncodedCorpus corpus_of(const CorpusName& name, const Translator& translator) {
   const Config& config = translator.config;
-  return encode_corpus(config, translator.text, load_corpus(config, name, data::Split::test),
-                       LengthFilter::keep_all);
+  EncodedCorpus corpus =
+      encode_corpus(config, translator.text, load_corpus(config, name, data::Split::test),
+                    LengthFilter::keep_all);
+  check_fits(translator, corpus);
+  return corpus;
 }
 
 void print_json(const Evaluation& result, const EncodedCorpus& corpus) {
@@ -147,11 +152,33 @@ void write_alignments(const Options& options, Translator& translator, EncodedCor
   log::info("evaluate", "{} alignments: {}", pictures.size(), options.alignments);
 }
 
-void run_evaluate(const Options& options) {
-  HEED_CHECK_INPUT(options.compared.empty() || options.with_by_length, "evaluate",
-                   "--compare draws further runs into --by-length, which was not asked for");
-  use_threads(options.decoding.threads);
-  Translator translator = restore_translator(load_trained(options.run));
+void evaluate_text(const Options& options, LanguageModel language_model) {
+  const CorpusName name = corpus_name(options, language_model.config);
+  const EncodedText text =
+      encode_running_text(language_model.text, load_held_out_text(language_model.config, name));
+  const TextLoss result = text_loss(language_model, text);
+  if (options.json) {
+    const nlohmann::ordered_json json = {{"corpus", text.name},
+                                         {"loss", result.loss_per_token()},
+                                         {"nll", result.nll_per_token()},
+                                         {"perplexity", result.perplexity()},
+                                         {"bits_per_character", result.bits_per_character()},
+                                         {"tokens", result.tokens},
+                                         {"characters", result.characters}};
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  fmt::print("{}: {} tokens, {} characters\n", text.name, result.tokens, result.characters);
+  TextTable table({"score", "value", ""}, {false, true, false});
+  table.add(
+      {"loss", fmt::format("{:.4f}", result.loss_per_token()), "nats a token, smoothing included"});
+  table.add({"nll", fmt::format("{:.4f}", result.nll_per_token()), "nats a token"});
+  table.add({"perplexity", fmt::format("{:.3f}", result.perplexity()), ""});
+  table.add({"bits", fmt::format("{:.4f}", result.bits_per_character()), "bits a character"});
+  fmt::print("{}", table.text());
+}
+
+void evaluate_pairs(const Options& options, Translator translator) {
   const CorpusName name = corpus_name(options, translator.config);
   const EncodedCorpus corpus = corpus_of(name, translator);
   EvaluationOptions evaluation;
@@ -176,13 +203,32 @@ void run_evaluate(const Options& options) {
   }
 }
 
+void run_evaluate(const Options& options, const CLI::App& command) {
+  HEED_CHECK_INPUT(options.compared.empty() || options.with_by_length, "evaluate",
+                   "--compare draws further runs into --by-length, which was not asked for");
+  use_threads(options.decoding.threads);
+  const Checkpoint checkpoint = load_trained(options.run);
+  if (checkpoint.config.data.task == "translation") {
+    evaluate_pairs(options, restore_translator(checkpoint));
+    return;
+  }
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string& option_name = option->get_name();
+    static const std::set<std::string> for_texts = {"RUN", "--corpus", "--json", "--threads"};
+    HEED_CHECK_INPUT(option->count() == 0 || for_texts.contains(option_name), "evaluate",
+                     "{} is for translators, {} holds a language model", option_name, options.run);
+  }
+  evaluate_text(options, restore_language_model(checkpoint));
+}
+
 }  // namespace
 
 void add_evaluate_command(CLI::App& program) {
   auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("evaluate", "Score a trained run on a corpus");
   command->footer(
-      "Loss, perplexity, BLEU, chrF and exact match on the run's test corpus, or another one.\n\n"
+      "Of a translator loss, perplexity, BLEU, chrF and exact match on the run's test corpus, or\n"
+      "another one; of a language model loss, perplexity and bits a character.\n\n"
       "  heed evaluate runs/toy_translator\n"
       "  heed evaluate runs/toy_translator --corpus mine.tsv --beam 5 --json\n"
       "  heed evaluate runs/toy_translator --by-length lengths.svg --alignments pairs.html");
@@ -191,7 +237,8 @@ void add_evaluate_command(CLI::App& program) {
       ->type_name("");
   command
       ->add_option("--corpus", options->corpus,
-                   "A TSV file, a source and a target file, or a generator (grammar:1000:16-30)")
+                   "A TSV file, a source and a target file, or a generator (grammar:1000:16-30); "
+                   "of a language model a text file")
       ->type_name("NAME")
       ->expected(1, 2);
   command
@@ -222,7 +269,7 @@ void add_evaluate_command(CLI::App& program) {
   options->decoding.add_to(*command, false);
   command->callback([options, command] {
     options->with_by_length = command->count("--by-length") > 0;
-    run_evaluate(*options);
+    run_evaluate(*options, *command);
   });
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
+#include "train/language_model.h"
 #include "train/metrics.h"
 #include "train/report/table.h"
 #include "train/run_folder.h"
@@ -33,23 +35,44 @@ std::string number(double value, const char* format) {
   return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "";
 }
 
-void print_history(const std::vector<MetricsEvent>& history) {
-  TextTable table({"step", "epoch", "nll", "perplexity", "BLEU", "chrF", "exact"},
-                  std::vector<bool>(7, true));
-  bool any = false;
+struct Column {
+  const char* value;  // as metrics.jsonl calls it
+  const char* heading;
+  const char* format;
+  double scale = 1;
+};
+
+// A row a validation, with a column for whatever they measured.
+void print_history(std::vector<MetricsEvent> history) {
+  std::erase_if(history, [](const MetricsEvent& event) { return event.event != "validation"; });
+  if (history.empty()) {
+    return;
+  }
+  std::vector<Column> columns = {{"nll", "nll", "{:.4f}"},
+                                 {"perplexity", "perplexity", "{:.3f}"},
+                                 {"bits_per_character", "bits a character", "{:.4f}"},
+                                 {"bleu", "BLEU", "{:.2f}"},
+                                 {"chrf", "chrF", "{:.2f}"},
+                                 {"exact", "exact", "{:.1f}%", 100}};
+  std::erase_if(columns, [&](const Column& column) {
+    return std::ranges::none_of(history, [&](const MetricsEvent& event) {
+      return std::isfinite(event.value(column.value));
+    });
+  });
+  std::vector<std::string> header = {"step", "epoch"};
+  for (const Column& column : columns) {
+    header.emplace_back(column.heading);
+  }
+  TextTable table(header, std::vector<bool>(header.size(), true));
   for (const MetricsEvent& event : history) {
-    if (event.event != "validation") {
-      continue;
+    std::vector<std::string> row = {fmt::format("{}", event.step),
+                                    fmt::format("{:.2f}", event.epoch)};
+    for (const Column& column : columns) {
+      row.push_back(number(column.scale * event.value(column.value), column.format));
     }
-    any = true;
-    table.add({fmt::format("{}", event.step), fmt::format("{:.2f}", event.epoch),
-               number(event.value("nll"), "{:.4f}"), number(event.value("perplexity"), "{:.3f}"),
-               number(event.value("bleu"), "{:.2f}"), number(event.value("chrf"), "{:.2f}"),
-               number(100 * event.value("exact"), "{:.1f}%")});
+    table.add(std::move(row));
   }
-  if (any) {
-    fmt::print("\nvalidations\n{}", table.text());
-  }
+  fmt::print("\nvalidations\n{}", table.text());
 }
 
 // A model of any kind, and the sizes of its vocabularies by the name of their side.
@@ -59,6 +82,11 @@ struct Model {
 };
 
 Model model_of(const Checkpoint& checkpoint) {
+  if (checkpoint.config.data.task == "language_model") {
+    LanguageModel language_model = restore_language_model(checkpoint);
+    const int64_t size = language_model.text.vocabulary.size();
+    return {std::move(language_model.model), {{"text", size}}};
+  }
   Translator translator = restore_translator(checkpoint);
   return {std::move(translator.model),
           {{"source", translator.text.source.vocabulary.size()},

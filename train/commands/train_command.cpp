@@ -44,19 +44,10 @@ Config config_of(const Options& options) {
   return load_config(is_run ? RunFolder(options.target).config_path() : options.target, overrides);
 }
 
-void write_report(const RunFolder& folder, Translator& translator) {
-  constexpr size_t samples_shown = 8;
-  const Config& config = translator.config;
-  const CorpusName& name =
-      config.data.validation.empty() ? config.data.train : config.data.validation;
-  const data::Split split =
-      config.data.validation.empty() ? data::Split::train : data::Split::validation;
-  data::PairCorpus corpus = load_corpus(config, name, split);
-  corpus.pairs.resize(std::min(corpus.pairs.size(), samples_shown));
+void write_report(const RunFolder& folder) {
   const std::string path = folder.report_path("index.html");
-  write_output(path, run_report(config.run.name, read_metrics(folder.metrics_path()), translator,
-                                corpus.pairs));
-  log::info("run", "curves and alignments: {}", path);
+  write_output(path, run_report(folder.load_best(), read_metrics(folder.metrics_path())));
+  log::info("run", "curves and samples: {}", path);
 }
 
 void run_training(const Options& options) {
@@ -74,8 +65,7 @@ void run_training(const Options& options) {
   if (end == TrainingEnd::interrupted) {
     throw ExitWith{128 + last_signal};
   }
-  Translator best = restore_translator(folder.load_best());
-  write_report(folder, best);
+  write_report(folder);
 }
 
 }  // namespace
@@ -88,6 +78,7 @@ void add_train_command(CLI::App& program) {
       "command again goes on where a stopped run was; so does naming the run folder.\n"
       "Ctrl-C saves and stops; a second Ctrl-C stops at once.\n\n"
       "  heed train examples/toy_translator.toml\n"
+      "  heed train examples/char_lm.toml\n"
       "  heed train mine.toml --run runs/wide --set model.width=512\n"
       "  heed train runs/wide");
   command->add_option("CONFIG", options->target, "A config file, or a run folder to continue")

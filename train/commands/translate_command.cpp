@@ -15,7 +15,7 @@
 #include "data/text_file.h"
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
-#include "train/report/run_report.h"
+#include "train/report/translation_report.h"
 #include "train/run_folder.h"
 
 namespace heed::train {

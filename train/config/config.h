@@ -9,8 +9,12 @@
 
 namespace heed::train {
 
-// What a corpus key names: one path or generator, two paths (source, target), or nothing.
+// What a corpus key names: one path, generator or word of its own, two paths (source, target), or
+// nothing.
 using CorpusName = std::vector<std::string>;
+
+// The corpus name that stands for the last part of a language model's training text.
+inline constexpr std::string_view tail = "tail";
 
 // The meaning, range and default of each key stand in config_table.cpp; `heed config` prints them.
 struct RunConfig {
@@ -28,15 +32,18 @@ struct DataConfig {
   CorpusName train = {"grammar:20000"};
   CorpusName validation = {"grammar:500"};
   CorpusName test = {"grammar:1000"};
+  double validation_share = 0.1;
   std::string tokenizer = "word";
   bool lowercase = false;
   int64_t subword_size = 8000;
   int64_t min_count = 1;
   int64_t max_vocabulary = 0;
+  bool shared_vocabulary = false;
   int64_t max_length = 50;
   double max_ratio = 0;
   int64_t batch_size = 64;
   int64_t batch_tokens = 0;
+  std::string windows = "random";
   std::string invalid_utf8 = "error";
   std::string empty = "drop";
   bool reverse_source = false;
@@ -55,6 +62,12 @@ struct ModelConfig {
   double dropout = 0;
   int64_t context = 256;
   bool tie_embeddings = false;
+  bool bias = true;
+  std::string positions = "sinusoidal";
+  std::string rotary_pairing = "interleaved";
+  std::string norm = "layer";
+  std::string norm_placement = "post";
+  std::string activation = "relu";
   std::string initialization = "default";
 };
 
@@ -69,6 +82,7 @@ struct TrainConfig {
   double rho = 0.95;
   double epsilon = 0;
   double weight_decay = 0;
+  bool decay_vectors = true;
   std::string schedule = "constant";
   int64_t warmup_steps = 0;
   double min_learning_rate = 0;
@@ -92,6 +106,10 @@ struct DecodeConfig {
   int64_t max_length = 0;
   int64_t min_length = 0;
   int64_t n_best = 1;
+  double temperature = 1;
+  int64_t top_k = 0;
+  double top_p = 1;
+  std::string on_overflow = "slide";
   int64_t batch_size = 64;
 };
 
@@ -103,8 +121,12 @@ struct Config {
   DecodeConfig decode;
 };
 
-// Reads a TOML file, then the overrides ("train.steps=100", later ones win), then resolves what
-// follows from other keys: run.name, the widths left 0, train.epochs where train.steps is given,
+// The defaults of a kind of model, as `heed config` lists them.
+HEED_EXPORT Config default_config(std::string_view kind);
+
+// Reads a TOML file, then the overrides ("train.steps=100", later ones win). Keys that are not
+// given have the default of model.kind, which itself follows from data.task. Then what follows from
+// other keys is resolved: run.name, the widths left 0, train.epochs where train.steps is given,
 // train.learning_rate and epsilon. Throws one InputError that holds a line for every mistake.
 HEED_EXPORT Config load_config(const std::string& path,
                                const std::vector<std::string>& overrides = {});

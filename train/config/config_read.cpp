@@ -111,6 +111,7 @@ class Reader {
   void read_override(const std::string& text);
   void assign(const Key& key, const toml::node& node, const std::string& place);
   bool check_value(const Key& key, const std::string& place);
+  void take_defaults();
   void check_conditions();
   void check_rules();
   template <typename... Args>
@@ -346,14 +347,33 @@ void Reader::check_rules() {
   }
 }
 
+// Of the keys that are not given.
+void Reader::take_defaults() {
+  const auto given = [&](std::string_view key) { return given_.contains(key); };
+  const bool language_model = config_.data.task == "language_model";
+  if (language_model && !given("model.kind")) {
+    config_.model.kind = "causal_lm";
+  }
+  Config usual = default_config(config_.model.kind);
+  for (const Key& key : config_table()) {
+    if (!given(key.name) && key.name != "model.kind") {
+      key.copy(usual, config_);
+    }
+  }
+  if (config_.train.steps > 0 && !given("train.epochs")) {
+    config_.train.epochs = 0;
+  }
+  if (config_.data.task == "language_model" && !given("data.test")) {
+    config_.data.test = config_.data.validation;
+  }
+}
+
 Config Reader::finish(const std::string& stem) {
   line_ = after_file;
   for (const Override& override : overrides_) {
     assign(*override.key, *override.holder.get("value"), override.place);
   }
-  if (config_.train.steps > 0 && !given_.contains("train.epochs")) {
-    config_.train.epochs = 0;
-  }
+  take_defaults();
   if (readable_) {
     check_conditions();
     check_rules();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "data/corpus.h"
+#include "data/text_corpus.h"
 #include "train/config/config_table.h"
 
 namespace heed::train {
@@ -47,13 +49,83 @@ std::string width_and_heads(const Config& config) {
                            model.heads);
 }
 
-std::string paper_initialization(const Config& config) {
-  return config.model.initialization != "paper" || recurrent(config)
+std::string rotary_width(const Config& config) {
+  const ModelConfig& model = config.model;
+  if (recurrent(config) || model.positions != "rotary" || model.width % model.heads != 0 ||
+      model.width / model.heads % 2 == 0) {
+    return "";
+  }
+  return fmt::format(
+      "model.positions = \"rotary\" turns pairs of dimensions, a head has {} "
+      "(model.width = {} / model.heads = {})",
+      model.width / model.heads, model.width, model.heads);
+}
+
+std::string sinusoidal_width(const Config& config) {
+  const ModelConfig& model = config.model;
+  return recurrent(config) || model.positions != "sinusoidal" || model.width % 2 == 0
              ? ""
              : fmt::format(
-                   "model.initialization = \"paper\" is meant for recurrent models, model.kind is "
-                   "{}",
-                   toml_string(config.model.kind));
+                   "model.positions = \"sinusoidal\" needs an even width, model.width is {}",
+                   model.width);
+}
+
+std::string sentences_and_context(const Config& config) {
+  const ModelConfig& model = config.model;
+  const int64_t longest = config.data.max_length + 1;
+  return model.kind != "transformer" || model.positions != "learned" || longest <= model.context
+             ? ""
+             : fmt::format(
+                   "data.max_length = {} and the end of a sentence do not fit into "
+                   "model.context = {}, the positions that are learned",
+                   config.data.max_length, model.context);
+}
+
+// What a corpus may be follows from the task.
+std::string corpora_and_task(const Config& config) {
+  const DataConfig& data = config.data;
+  const std::pair<const char*, const CorpusName&> corpora[] = {
+      {"data.train", data.train}, {"data.validation", data.validation}, {"data.test", data.test}};
+  for (const auto& [key, name] : corpora) {
+    if (name.empty()) {
+      continue;
+    }
+    const std::string& word = name.front();
+    const bool text_only = word == data::own_sources || word == tail;
+    if (data.task == "translation" && name.size() == 1 && text_only) {
+      return fmt::format(
+          "{} = {} is a running text, data.task = \"translation\" needs pairs of "
+          "sentences",
+          key, toml_string(word));
+    }
+    if (data.task == "language_model" && (name.size() == 2 || data::is_generator(word))) {
+      return fmt::format(
+          "{} holds pairs of sentences, data.task = \"language_model\" needs one "
+          "running text",
+          key);
+    }
+  }
+  return "";
+}
+
+std::string tail_of_the_text(const Config& config) {
+  const DataConfig& data = config.data;
+  if (data.task != "language_model") {
+    return "";
+  }
+  const CorpusName tail_of_train = {std::string(tail)};
+  if (data.train == tail_of_train) {
+    return "data.train = \"tail\" names no text";
+  }
+  return data.test == tail_of_train && data.validation != tail_of_train
+             ? "data.test = \"tail\" needs data.validation = \"tail\", or it would be learned from"
+             : "";
+}
+
+std::string noam_warmup(const Config& config) {
+  return config.train.schedule != "noam" || config.train.warmup_steps > 0
+             ? ""
+             : "train.schedule = \"noam\" needs train.warmup_steps, such as 4000";
 }
 
 std::string something_to_do(const Config& config) {
@@ -93,8 +165,11 @@ std::string n_best_and_beam(const Config& config) {
                            decode.beam_size);
 }
 
-double usual_learning_rate(const std::string& optimizer) {
-  return optimizer == "sgd" ? 0.1 : optimizer == "adadelta" ? 1.0 : 1e-3;
+double usual_learning_rate(const TrainConfig& train) {
+  if (train.schedule == "noam" || train.optimizer == "adadelta") {
+    return 1;
+  }
+  return train.optimizer == "sgd" ? 0.1 : 1e-3;
 }
 
 }  // namespace
@@ -106,7 +181,12 @@ std::span<const Rule> config_rules() {
       {{"data.train"}, train_corpus},
       {{"data.max_ratio"}, length_ratio},
       {{"model.width", "model.heads", "model.kind"}, width_and_heads},
-      {{"model.initialization", "model.kind"}, paper_initialization},
+      {{"model.positions", "model.width", "model.heads"}, rotary_width},
+      {{"model.positions", "model.width"}, sinusoidal_width},
+      {{"data.max_length", "model.context", "model.positions"}, sentences_and_context},
+      {{"data.train", "data.validation", "data.test", "data.task"}, corpora_and_task},
+      {{"data.test", "data.train"}, tail_of_the_text},
+      {{"train.schedule"}, noam_warmup},
       {{"train.epochs", "train.steps"}, something_to_do},
       {{"train.schedule", "data.validation"}, plateau_and_validation},
       {{"train.min_learning_rate", "train.learning_rate"}, least_learning_rate},
@@ -114,6 +194,45 @@ std::span<const Rule> config_rules() {
       {{"decode.n_best", "decode.beam_size"}, n_best_and_beam},
   };
   return rules;
+}
+
+// Vaswani et al. 2017 and GPT-2 (Radford et al. 2019), at sizes for a few cores.
+Config default_config(std::string_view kind) {
+  Config config;
+  ModelConfig& model = config.model;
+  TrainConfig& train = config.train;
+  model.kind = kind;
+  if (kind == "transformer") {
+    model.layers = 3;
+    model.heads = 8;
+    model.dropout = 0.1;
+    train.schedule = "inverse_sqrt";
+    train.warmup_steps = 400;
+    train.beta2 = 0.98;
+    train.label_smoothing = 0.1;
+  } else if (kind == "causal_lm") {
+    config.data.task = "language_model";
+    config.data.train = {std::string(data::own_sources)};
+    config.data.validation = config.data.test = {std::string(tail)};
+    config.data.tokenizer = "character";
+    config.data.batch_size = 32;
+    model.width = 128;
+    model.layers = 4;
+    model.context = 64;
+    model.tie_embeddings = true;
+    model.positions = "learned";
+    model.norm_placement = "pre";
+    model.activation = "gelu";
+    train.optimizer = "adamw";
+    train.schedule = "cosine";
+    train.warmup_steps = 100;
+    train.beta2 = 0.99;
+    train.weight_decay = 0.1;
+    train.decay_vectors = false;
+    train.validation_samples = 1;
+    train.best_by = "loss";
+  }
+  return config;
 }
 
 void resolve(Config& config, const std::string& stem) {
@@ -135,7 +254,7 @@ void resolve(Config& config, const std::string& stem) {
   if (model.kind == "rnnsearch") {
     fill(model.attention_width, model.width);
   }
-  fill(train.learning_rate, usual_learning_rate(train.optimizer));
+  fill(train.learning_rate, usual_learning_rate(train));
   if (train.optimizer != "sgd") {
     fill(train.epsilon, train.optimizer == "adadelta" ? 1e-6 : 1e-8);
   }

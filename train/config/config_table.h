@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -48,6 +49,7 @@ struct Key {
   std::string_view section() const { return name.substr(0, name.find('.')); }
   std::string_view key() const { return name.substr(name.find('.') + 1); }
   std::string text(Config& config) const;  // the value as TOML
+  void copy(Config& from, Config& to) const;
 
   Key from(double low) && { return range.low = low, std::move(*this); }
   Key above(double low) && { return range.low_open = true, std::move(*this).from(low); }

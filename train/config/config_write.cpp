@@ -21,6 +21,19 @@ std::string kind_of(const Key& key, const Value& value) {
   return std::visit(Namer{}, value) + (range.empty() ? "" : ", " + range);
 }
 
+// "      transformer: 8, causal_lm: 4" where kinds of models have a default of their own.
+std::string other_defaults(const Key& key, Config& defaults, std::vector<Config>& others) {
+  std::string text;
+  for (Config& other : others) {
+    if (key.name != "model.kind" && key.condition.holds(other) &&
+        key.text(other) != key.text(defaults)) {
+      text += fmt::format("{}{}: {}", text.empty() ? "      " : ", ", other.model.kind,
+                          key.text(other));
+    }
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 }  // namespace
 
 std::string write_toml(const Config& config) {
@@ -46,6 +59,10 @@ std::string write_toml(const Config& config) {
 
 std::string describe_config() {
   Config defaults;
+  std::vector<Config> others;
+  for (const std::string_view kind : find_key("model.kind")->choices) {
+    others.push_back(default_config(kind));
+  }
   std::string text;
   for (const Section& section : config_sections()) {
     text += fmt::format("{}[{}]  {}\n", text.empty() ? "" : "\n", section.name, section.help);
@@ -57,6 +74,7 @@ std::string describe_config() {
       text += fmt::format(
           "  {:<34}  {}\n      {}{}\n", fmt::format("{} = {}", key.key(), key.text(defaults)),
           kind_of(key, key.value(defaults)), key.help, condition.empty() ? "" : "; " + condition);
+      text += other_defaults(key, defaults, others);
     }
   }
   return text;

@@ -186,6 +186,37 @@ std::string picture_svg(const AlignmentPicture& picture, bool complete) {
   return text + "</svg>\n";
 }
 
+// The cells alone, with the caption beneath.
+std::string small_svg(const AlignmentPicture& picture) {
+  check_alignment(picture);
+  constexpr double side = 8, label = 11, edge = 2;
+  const size_t columns = picture.source.size(), rows = picture.target.size();
+  const double right = edge + side * static_cast<double>(columns);
+  const double bottom = edge + side * static_cast<double>(rows);
+  const double width = std::max(right, edge + svg::text_width(picture.caption, label)) + edge;
+  std::string text = svg::open(width, bottom + label + 2 * edge, picture.caption);
+  text += fmt::format(
+      "<rect x=\"{0}\" y=\"{0}\" width=\"{1}\" height=\"{2}\" fill=\"#fff\" "
+      "stroke=\"#d5dbe4\"/>\n",
+      px(edge), px(right - edge), px(bottom - edge));
+  for (size_t row = 0; row < rows; ++row) {
+    for (size_t column = 0; column < columns; ++column) {
+      text += fmt::format(
+          "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{} ← {}: {:.3f}"
+          "</title></rect>",
+          px(edge + side * static_cast<double>(column)), px(edge + side * static_cast<double>(row)),
+          px(side), px(side), colour_of(picture.weights[row * columns + column]),
+          isolated(picture.target[row]), isolated(picture.source[column]),
+          picture.weights[row * columns + column]);
+    }
+    text += "\n";
+  }
+  return text +
+         fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\">{}</text></svg>\n",
+                     px(edge), px(bottom + label), label, svg::faint_ink,
+                     html_escape(picture.caption));
+}
+
 // Marks the row, the column and the two words of the cell that is pointed at.
 constexpr std::string_view script = R"js(<script>
 document.querySelectorAll('figure.alignment').forEach(figure => {
@@ -240,6 +271,16 @@ std::string alignments_section(const std::vector<AlignmentPicture>& pictures) {
         html_escape(picture.caption), picture_svg(picture, false));
   }
   return section + std::string(script);
+}
+
+std::string heads_figure(const std::string& caption,
+                         const std::vector<AlignmentPicture>& pictures) {
+  std::string figure =
+      fmt::format("<figure class=\"heads\">\n<figcaption>{}</figcaption>\n", html_escape(caption));
+  for (const auto& picture : pictures) {
+    figure += small_svg(picture);
+  }
+  return figure + "</figure>\n";
 }
 
 std::string alignments_html(std::string_view title, const std::vector<AlignmentPicture>& pictures) {

@@ -29,6 +29,10 @@ HEED_EXPORT std::string alignments_html(std::string_view title,
 // What alignments_html puts on a page, for a page with more on it (see page.h).
 HEED_EXPORT std::string alignments_section(const std::vector<AlignmentPicture>& pictures);
 
+// Small pictures of one sentence pair side by side, each over its caption: the heads of a layer.
+HEED_EXPORT std::string heads_figure(const std::string& caption,
+                                     const std::vector<AlignmentPicture>& pictures);
+
 // For a terminal: shade blocks, target words as row labels, source words numbered beneath. A
 // picture wider than the terminal is cut into strips of source words. Ends with a newline.
 HEED_EXPORT std::string alignment_text(const AlignmentPicture& picture, int terminal_width = 80,

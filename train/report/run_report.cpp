@@ -1,8 +1,12 @@
 #include "train/report/run_report.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "train/report/chart.h"
+#include "train/report/text_report.h"
+#include "train/report/translation_report.h"
 
 namespace heed::train {
 namespace {
@@ -33,20 +37,6 @@ void add_curve(std::vector<Curve>& curves, const std::string& heading, const std
   }
 }
 
-std::optional<AlignmentPicture> picture(std::vector<std::string> source,
-                                        std::vector<std::string> target,
-                                        const std::vector<std::vector<float>>& attention,
-                                        std::string caption) {
-  if (attention.empty() || source.empty() || target.empty()) {
-    return std::nullopt;
-  }
-  AlignmentPicture result{std::move(source), std::move(target), {}, std::move(caption)};
-  for (const auto& row : attention) {
-    result.weights.insert(result.weights.end(), row.begin(), row.end());
-  }
-  return result;
-}
-
 }  // namespace
 
 std::vector<Curve> run_curves(const std::vector<MetricsEvent>& events) {
@@ -64,55 +54,23 @@ std::vector<Curve> run_curves(const std::vector<MetricsEvent>& events) {
   return curves;
 }
 
-std::optional<AlignmentPicture> alignment_picture(const Translator& translator,
-                                                  const std::string& source,
-                                                  const Translation& translation) {
-  return picture(
-      source_pieces(translator, source), translation.pieces, translation.attention,
-      fmt::format("{}  →  {}  (score {:.3f})", source, translation.text, translation.score));
-}
-
-std::optional<AlignmentPicture> alignment_picture(
-    const Translator& translator, const data::SentencePair& pair,
-    const std::vector<std::vector<float>>& attention) {
-  std::vector<std::string> target = translator.text.target.tokenizer->encode(pair.target);
-  target.emplace_back("</s>");
-  return picture(source_pieces(translator, pair.source), std::move(target), attention,
-                 fmt::format("{}  →  {}  (given)", pair.source, pair.target));
-}
-
-std::string run_report(const std::string& title, const std::vector<MetricsEvent>& events,
-                       Translator& translator, const std::vector<data::SentencePair>& samples) {
+std::string run_report(const Checkpoint& best, const std::vector<MetricsEvent>& events) {
   std::vector<PageSection> sections;
   for (Curve& curve : run_curves(events)) {
     sections.push_back({curve.heading, std::move(curve.svg)});
   }
-  std::vector<std::string> sources;
-  for (const data::SentencePair& sample : samples) {
-    sources.push_back(sample.source);
+  std::vector<PageSection> shown;
+  if (best.config.data.task == "language_model") {
+    LanguageModel language_model = restore_language_model(best);
+    shown = text_sections(language_model);
+  } else {
+    Translator translator = restore_translator(best);
+    shown = translation_sections(translator);
   }
-  std::vector<std::vector<std::string>> rows;
-  std::vector<AlignmentPicture> pictures;
-  const auto translations = translate(translator, sources, translator.config.decode);
-  for (size_t i = 0; i < samples.size(); ++i) {
-    const Translation& best = translations[i].front();
-    // The reference as the tokenizer would write it, so that only words differ.
-    const data::Tokenizer& tokenizer = *translator.text.target.tokenizer;
-    rows.push_back(
-        {samples[i].source, best.text, tokenizer.decode(tokenizer.encode(samples[i].target))});
-    if (auto shown = alignment_picture(translator, samples[i].source, best)) {
-      pictures.push_back(std::move(*shown));
-    }
-  }
-  if (!rows.empty()) {
-    sections.push_back({"Samples", html_table({"source", "translation", "reference"}, rows)});
-  }
-  if (!pictures.empty()) {
-    sections.push_back({"Alignments", alignments_section(pictures)});
-  }
-  return html_page(title, sections,
-                   fmt::format("{}, {} parameters", translator.config.model.kind,
-                               translator.model->parameter_count()));
+  std::ranges::move(shown, std::back_inserter(sections));
+  return html_page(
+      best.config.run.name, sections,
+      fmt::format("{}, best checkpoint at step {}", best.config.model.kind, best.state.step));
 }
 
 }  // namespace heed::train

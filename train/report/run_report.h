@@ -1,14 +1,12 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/export.h"
+#include "train/checkpoint.h"
 #include "train/metrics.h"
-#include "train/report/alignment.h"
 #include "train/report/page.h"
-#include "train/translator.h"
 
 namespace heed::train {
 
@@ -20,19 +18,7 @@ struct Curve {
 };
 HEED_EXPORT std::vector<Curve> run_curves(const std::vector<MetricsEvent>& events);
 
-// The alignment of a translation; nothing when the model does not attend.
-HEED_EXPORT std::optional<AlignmentPicture> alignment_picture(const Translator& translator,
-                                                              const std::string& source,
-                                                              const Translation& translation);
-
-// The same for a given pair: `attention` as forced_attention() gives it.
-HEED_EXPORT std::optional<AlignmentPicture> alignment_picture(
-    const Translator& translator, const data::SentencePair& pair,
-    const std::vector<std::vector<float>>& attention);
-
-// The page of a run: curves, sample translations and their alignments.
-HEED_EXPORT std::string run_report(const std::string& title,
-                                   const std::vector<MetricsEvent>& events, Translator& translator,
-                                   const std::vector<data::SentencePair>& samples);
+// The page of a run: curves, and what its best checkpoint makes of its validation corpus.
+HEED_EXPORT std::string run_report(const Checkpoint& best, const std::vector<MetricsEvent>& events);
 
 }  // namespace heed::train

@@ -1,0 +1,96 @@
+#include "data/text_corpus.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace heed::data {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> pieces_of(const Tokenizer& tokenizer, std::string_view text) {
+  std::vector<std::string> pieces;
+  for_each_piece(tokenizer, text, [&](const std::string& piece) { pieces.push_back(piece); });
+  return pieces;
+}
+
+// The text put together again piece by piece.
+std::string streamed(const Tokenizer& tokenizer, std::string_view text) {
+  TextStream stream(tokenizer);
+  std::string result;
+  for_each_piece(tokenizer, text, [&](const std::string& piece) { result += stream.add(piece); });
+  return result;
+}
+
+TEST(OwnSources, HoldTheFilesOfTheProject) {
+  const std::string text(own_sources_text());
+  EXPECT_EQ(text, load_text("sources"));
+  EXPECT_TRUE(text.starts_with("==== README.md ====\n\n# heed\n")) << text.substr(0, 100);
+  EXPECT_THAT(text, HasSubstr("\n==== data/text_corpus.h ====\n\n#pragma once\n"));
+  EXPECT_THAT(text, HasSubstr("\n==== docs/architecture.md ====\n\n# Architecture\n"));
+  EXPECT_LT(text.find("==== core/tensor.h"), text.find("==== train/main.cpp")) << "in order";
+  EXPECT_TRUE(text.ends_with("\n"));
+  EXPECT_GT(text.size(), 500'000U);
+}
+
+TEST(RunningText, IsAFileWithItsLines) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "a.txt";
+  write_file("test", path, "\xEF\xBB\xBFone\r\n\n\ttwo é");
+  EXPECT_EQ(load_text(path), "one\n\n\ttwo é\n");
+  write_file("test", path, "one \xFF\n");
+  EXPECT_EQ(load_text(path, InvalidUtf8::replace), "one \uFFFD\n");
+  EXPECT_THROW(load_text(path), InputError);
+  EXPECT_THROW(load_text(folder / "none.txt"), InputError);
+}
+
+TEST(RunningText, TheTailIsCutBetweenCharacters) {
+  const auto halves = [](std::string_view text, double share) {
+    const auto [head, rest] = split_tail(text, share);
+    return std::vector<std::string>{std::string(head), std::string(rest)};
+  };
+  EXPECT_THAT(halves("0123456789", 0.1), ElementsAre("012345678", "9"));
+  EXPECT_THAT(halves("0123456789", 0.25), ElementsAre("0123456", "789"));
+  EXPECT_THAT(halves("éé", 0.7), ElementsAre("é", "é")) << "byte 1 is within a character";
+  EXPECT_THAT(halves("", 0.5), ElementsAre("", ""));
+}
+
+TEST(RunningText, EveryTokenizerKeepsTheLines) {
+  const std::string text = "the cat,\n\n  sat on é\n";
+  const auto make = [&](const std::string& kind) {
+    return make_text_tokenizer({.kind = kind, .subword_size = 30}, text);
+  };
+  EXPECT_THAT(pieces_of(*make("word"), text),
+              ElementsAre("the", "cat", ",", "\n", "\n", "sat", "on", "é", "\n"));
+  EXPECT_EQ(pieces_of(*make("character"), text).size(), 21U);
+  EXPECT_EQ(streamed(*make("word"), text), "the cat,\n\nsat on é\n");
+  EXPECT_EQ(streamed(*make("space"), text), "the cat,\n\nsat on é\n");
+  // These two keep every space as well.
+  EXPECT_EQ(streamed(*make("character"), text), text);
+  EXPECT_EQ(streamed(*make("subword"), text), text);
+}
+
+TEST(RunningText, SubwordsDoNotNormalise) {
+  const std::string text = "ﬁne  ½ tab\there   \n    four, 1 2  3\n";  // a ligature, a fraction
+  const auto tokenizer = make_text_tokenizer({.kind = "subword", .subword_size = 40}, text);
+  EXPECT_EQ(streamed(*tokenizer, text), text);
+}
+
+TEST(RunningText, BecomesIds) {
+  const auto tokenizer = make_text_tokenizer({.kind = "character"}, "");
+  const Vocabulary vocabulary = build_text_vocabulary(*tokenizer, "abba\nab\n", 1, 0);
+  EXPECT_EQ(vocabulary.token(4), "a") << "the most frequent, the smallest of equal ones";
+  EXPECT_EQ(vocabulary.token(5), "b");
+  EXPECT_EQ(vocabulary.token(6), "\n");
+  EXPECT_THAT(encode_text(*tokenizer, vocabulary, "b\nxa"), ElementsAre(5, 6, 1, 4));
+  EXPECT_EQ(build_text_vocabulary(*tokenizer, "abba\nab\n", 3, 0).size(), 6);
+  EXPECT_EQ(build_text_vocabulary(*tokenizer, "abba\nab\n", 1, 5).size(), 5);
+}
+
+}  // namespace
+}  // namespace heed::data

@@ -1,0 +1,225 @@
+#include "train/language_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <numbers>
+
+#include "autograd/functions.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/logging.h"
+#include "tests/support/expect_close.h"
+#include "tests/support/temporary_folder.h"
+#include "train/language_model_task.h"
+#include "train/report/run_report.h"
+#include "train/trainer.h"
+#include "train/translator.h"
+
+namespace heed::train {
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+template <typename Action>
+std::string refusal(const Action& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+class LanguageModels : public testing::Test {
+ protected:
+  void SetUp() override {
+    log::set_level(log::Level::off);
+    std::string text;
+    for (int i = 0; i < 60; ++i) {
+      text += "line " + std::to_string(i * i % 37) + " é\n";
+    }
+    write_file("test", path("text.txt"), text);
+  }
+  void TearDown() override { log::set_level(log::Level::info); }
+  std::string path(const std::string& name) const { return folder_ / name; }
+
+  // About 560 tokens, 540 of them to train on: an epoch has 8 batches of 4 windows.
+  Config config_with(const Overrides& overrides) const {
+    Overrides all = {"model.kind=causal_lm",     "data.train=" + path("text.txt"),
+                     "data.batch_size=4",        "model.width=8",
+                     "model.layers=1",           "model.heads=2",
+                     "model.context=16",         "run.log_every=1",
+                     "train.steps=10",           "train.checkpoint_every=1",
+                     "train.validate_every=5",   "train.keep_checkpoints=100",
+                     "train.learning_rate=0.01", "data.validation_share=0.2"};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return parse_config("", "small", all);
+  }
+  LanguageModel model_with(const Overrides& overrides) const {
+    LanguageModelTask task(config_with(overrides), nullptr);
+    return std::move(task.language_model());
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(LanguageModels, TheTailIsHeldOut) {
+  const Config config = config_with({});
+  const RunningText train = load_training_text(config);
+  const RunningText tail_text = load_held_out_text(config, config.data.validation);
+  const std::string whole = read_file("test", path("text.txt"));
+  EXPECT_EQ(train.text + tail_text.text, whole);
+  EXPECT_NEAR(static_cast<double>(tail_text.text.size()), 0.2 * static_cast<double>(whole.size()),
+              2);
+  EXPECT_EQ(train.name, path("text.txt") + " without its tail");
+  EXPECT_EQ(tail_text.name, "the tail of " + path("text.txt"));
+  // With a text of its own for validation, all of the other is learned.
+  const Config files = config_with({"data.validation=" + path("text.txt")});
+  EXPECT_EQ(load_training_text(files).text, whole);
+  EXPECT_EQ(load_held_out_text(files, files.data.test).text, whole);
+}
+
+TEST_F(LanguageModels, TextsThatWillNotDoAreWorded) {
+  const Config config = config_with({});
+  EXPECT_EQ(refusal([&] {
+              load_held_out_text(config, {"a", "b"});
+            }),
+            "[data] a language model reads one text, 2 were given");
+  EXPECT_EQ(refusal([&] { load_held_out_text(config, {"grammar:20"}); }),
+            "[data] grammar:20 makes pairs of sentences, a language model reads one text");
+  write_file("test", path("short.txt"), "a");
+  const LanguageModel model = model_with({});
+  EXPECT_EQ(refusal([&] {
+              encode_running_text(model.text, {"short.txt", "a"});
+            }),
+            "[data] short.txt has 1 tokens, at least 2 are needed: one to read, one to predict");
+}
+
+// Every token but the first is predicted once, from the tokens of its own window.
+TEST_F(LanguageModels, LossOfAText) {
+  LanguageModel model = model_with({"train.label_smoothing=0.1"});
+  const EncodedText text = encode_running_text(
+      model.text, load_held_out_text(model.config, model.config.data.validation));
+  const nn::EvaluationScope evaluation(*model.model);
+  const int64_t context = model.config.model.context;
+  const auto count = static_cast<int64_t>(text.ids.size());
+  double nll = 0;
+  int64_t tokens = 0;
+  for (int64_t begin = 0; begin + 1 < count; begin += context) {
+    const int64_t length = std::min(context, count - 1 - begin);
+    const Tensor input = Tensor::from_vector(
+        std::vector<int32_t>(text.ids.begin() + begin, text.ids.begin() + begin + length),
+        {1, length});
+    const auto logits = log_softmax(model.model->forward(input)).to_doubles();
+    const int64_t vocabulary = model.text.vocabulary.size();
+    for (int64_t t = 0; t < length; ++t) {
+      nll -= logits[static_cast<size_t>(t * vocabulary + text.ids[begin + t + 1])];
+      ++tokens;
+    }
+  }
+  ASSERT_EQ(tokens, count - 1);
+  ASSERT_NE(tokens % context, 0) << "the last window is short";
+  const TextLoss loss = text_loss(model, text);
+  EXPECT_EQ(loss.tokens, tokens);
+  EXPECT_EQ(loss.characters, tokens) << "a token is a character";
+  EXPECT_NEAR(loss.nll, nll, 1e-4 * nll);
+  EXPECT_GT(std::abs(loss.loss - loss.nll), 1e-3) << "smoothing tells them apart";
+  EXPECT_NEAR(loss.bits_per_character(), nll / tokens / std::numbers::ln2, 1e-4);
+  EXPECT_NEAR(loss.perplexity(), std::exp(nll / tokens), 1e-3 * loss.perplexity());
+}
+
+TEST_F(LanguageModels, ComeBackFromACheckpoint) {
+  const LanguageModel model = model_with({"model.positions=rotary", "model.activation=swiglu"});
+  Checkpoint saved = checkpoint_of(model);
+  save_checkpoint(path("a.safetensors"), saved);
+  const Checkpoint loaded = load_checkpoint(path("a.safetensors"));
+  const LanguageModel restored = restore_language_model(loaded);
+  EXPECT_EQ(restored.text.vocabulary.state(), model.text.vocabulary.state());
+  EXPECT_EQ(restored.text.tokenizer->state(), model.text.tokenizer->state());
+  const auto before = model.model->named_parameters();
+  const auto after = restored.model->named_parameters();
+  ASSERT_EQ(before.size(), after.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(before[i].tensor.to_doubles(), after[i].tensor.to_doubles()) << before[i].name;
+  }
+  EXPECT_EQ(refusal([&] { restore_translator(loaded); }),
+            "[run] " + path("a.safetensors") +
+                " holds a language model (causal_lm), which translates nothing; `heed generate` "
+                "writes with it");
+}
+
+class LanguageModelResume : public LanguageModels, public testing::WithParamInterface<Overrides> {};
+
+// Wherever a run is cut it comes to the same bytes.
+TEST_P(LanguageModelResume, ComesToTheSameBytes) {
+  const Config config = config_with(GetParam());
+  const RunFolder straight(path("straight"));
+  ASSERT_EQ(Trainer(config, straight).run(), TrainingEnd::finished);
+  const std::string expected = read_file("test", straight.last_path());
+  for (const int64_t cut : {1, 3, 5, 8, 9}) {
+    const RunFolder resumed(path("cut" + std::to_string(cut)));
+    std::filesystem::copy(straight.path(), resumed.path(),
+                          std::filesystem::copy_options::recursive);
+    for (const int64_t saved : resumed.checkpoint_steps()) {
+      if (saved >= cut) {
+        std::filesystem::remove(resumed.checkpoint_path(saved));
+      }
+    }
+    EXPECT_EQ(Trainer(config, resumed).run(), TrainingEnd::finished);
+    EXPECT_TRUE(read_file("test", resumed.last_path()) == expected) << "cut before step " << cut;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, LanguageModelResume,
+                         testing::Values(Overrides{"data.windows=random", "model.dropout=0.2",
+                                                   "train.accumulate=2"},
+                                         Overrides{"data.windows=sequential"}),
+                         [](const auto& tested) {
+                           const std::string& first = tested.param.front();
+                           return first.substr(first.find('=') + 1);
+                         });
+
+TEST_F(LanguageModels, AnEpochShowsAsManyTokensAsTheTextHas) {
+  for (const std::string windows : {"random", "sequential"}) {
+    LanguageModelTask task(config_with({"data.windows=" + windows}), nullptr);
+    const int64_t ids =
+        static_cast<int64_t>(encode_running_text(task.language_model().text,
+                                                 load_training_text(task.language_model().config))
+                                 .ids.size());
+    Generator generator(7);
+    const int64_t batches = task.plan_epoch(generator);
+    int64_t tokens = 0;
+    for (int64_t i = 0; i < batches; ++i) {
+      tokens += task.loss(i).tokens;
+    }
+    if (windows == "sequential") {
+      EXPECT_EQ(tokens, ids - 1);
+    } else {
+      EXPECT_EQ(tokens, ids / 64 * 64);
+    }
+  }
+}
+
+TEST_F(LanguageModels, LearnAndReport) {
+  const Config config = config_with({"train.steps=60", "train.validate_every=20"});
+  const RunFolder folder(path("run"));
+  Trainer(config, folder).run();
+  std::vector<double> losses;
+  for (const MetricsEvent& event : read_metrics(folder.metrics_path())) {
+    if (event.event == "validation") {
+      losses.push_back(event.value("nll"));
+      EXPECT_NEAR(event.value("bits_per_character"), losses.back() / std::numbers::ln2, 1e-9);
+    }
+  }
+  ASSERT_EQ(losses.size(), 3U);
+  EXPECT_LT(losses.back(), losses.front() - 0.1);
+  const std::string page = run_report(folder.load_best(), read_metrics(folder.metrics_path()));
+  EXPECT_NE(page.find("<h2>Loss</h2>"), std::string::npos);
+  EXPECT_NE(page.find("<h2>Samples</h2>\n<pre>"), std::string::npos) << page.substr(0, 3000);
+  EXPECT_EQ(page.find("<h2>Alignments</h2>"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heed::train

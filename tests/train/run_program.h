@@ -1,0 +1,70 @@
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <string>
+#include <vector>
+
+#include "core/file.h"
+#include "tests/support/temporary_folder.h"
+
+extern char** environ;
+
+// The program as its users run it: exit codes, and what is said on which stream.
+namespace heed::test {
+
+using Arguments = std::vector<std::string>;
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+// A running program in the folder, its streams in files there.
+class Program {
+ public:
+  Program(const TemporaryFolder& folder, const Arguments& arguments, const std::string& input)
+      : folder_(folder) {
+    write_file("test", folder / "stdin", input);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    constexpr int created = O_WRONLY | O_CREAT | O_TRUNC;
+    posix_spawn_file_actions_addopen(&actions, 0, (folder / "stdin").c_str(), O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, (folder / "stdout").c_str(), created, 0600);
+    posix_spawn_file_actions_addopen(&actions, 2, (folder / "stderr").c_str(), created, 0600);
+    posix_spawn_file_actions_addchdir_np(&actions, folder.path().c_str());
+    std::string name = "heed";
+    Arguments held = arguments;
+    std::vector<char*> argv = {name.data()};
+    for (std::string& argument : held) {
+      argv.push_back(argument.data());
+    }
+    argv.push_back(nullptr);
+    EXPECT_EQ(posix_spawn(&id_, HEED_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+  }
+  pid_t id() const { return id_; }
+  Outcome wait() const {
+    int status = 0;
+    EXPECT_EQ(waitpid(id_, &status, 0), id_);
+    EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+    return {WEXITSTATUS(status), read_file("test", folder_ / "stdout"),
+            read_file("test", folder_ / "stderr")};
+  }
+
+ private:
+  const TemporaryFolder& folder_;
+  pid_t id_ = 0;
+};
+
+// The first log line of a command names this machine.
+inline std::string without_machine(std::string text) {
+  const size_t begin = text.find("[run] heed ");
+  return begin == std::string::npos ? text : text.erase(begin, text.find('\n', begin) + 1 - begin);
+}
+
+}  // namespace heed::test

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/export.h"
+#include "data/windows.h"
+#include "nn/models/causal_lm.h"
+#include "train/checkpoint.h"
+#include "train/config/config.h"
+#include "train/corpus_loss.h"
+#include "train/text_side.h"
+
+namespace heed::train {
+
+// A model with everything needed to use it on text.
+struct LanguageModel {
+  Config config;
+  TextSide text;
+  std::unique_ptr<nn::CausalLm> model;
+};
+
+// Config, text and weights, and back. Throws InputError naming the checkpoint: a translator,
+// weights that do not fit.
+HEED_EXPORT Checkpoint checkpoint_of(const LanguageModel& language_model);
+HEED_EXPORT LanguageModel restore_language_model(const Checkpoint& checkpoint);
+
+// The model that config.model describes, initialised from the generator.
+HEED_EXPORT std::unique_ptr<nn::CausalLm> make_causal_lm(const Config& config, int64_t vocabulary,
+                                                         Generator& generator);
+
+// A running text as its config names it: a file, heed's own sources, or the tail of data.train.
+struct RunningText {
+  std::string name;  // for messages
+  std::string text;
+};
+// data.train without the tail when that is held out.
+HEED_EXPORT RunningText load_training_text(const Config& config);
+HEED_EXPORT RunningText load_held_out_text(const Config& config, const CorpusName& name);
+
+HEED_EXPORT TextSide build_text_side(const Config& config, const RunningText& train);
+
+struct EncodedText {
+  std::string name;
+  std::vector<int32_t> ids;
+  int64_t characters = 0;  // but the first, which nothing predicts
+};
+
+// Logs how much it is. Throws InputError when nothing in it could be predicted.
+HEED_EXPORT EncodedText encode_running_text(const TextSide& side, RunningText text);
+
+// A batch's tensors.
+HEED_EXPORT Tensor input_of(const data::WindowBatch& batch);
+HEED_EXPORT Tensor output_of(const data::WindowBatch& batch);
+
+// Sums over a text that is read in windows of model.context tokens, one after another.
+struct TextLoss : CorpusLoss {
+  int64_t characters = 0;
+  double bits_per_character() const;
+};
+
+HEED_EXPORT TextLoss text_loss(LanguageModel& language_model, const EncodedText& text);
+
+}  // namespace heed::train

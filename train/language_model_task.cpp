@@ -1,0 +1,83 @@
+#include "train/language_model_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "autograd/functions.h"
+#include "data/windows.h"
+#include "train/generation.h"
+#include "train/streams.h"
+
+namespace heed::train {
+
+LanguageModelTask::LanguageModelTask(const Config& config, const Checkpoint* saved) {
+  if (saved != nullptr) {
+    language_model_ = restore_language_model(*saved);
+  }
+  language_model_.config = config;
+  RunningText train = load_training_text(config);
+  if (saved == nullptr) {
+    language_model_.text = build_text_side(config, train);
+  }
+  train_ = encode_running_text(language_model_.text, std::move(train));
+  if (!config.data.validation.empty()) {
+    validation_ = encode_running_text(language_model_.text,
+                                      load_held_out_text(config, config.data.validation));
+  }
+  if (saved == nullptr) {
+    Generator initial = generator_of(config.run.seed, Stream::initialization);
+    language_model_.model = make_causal_lm(config, language_model_.text.vocabulary.size(), initial);
+  }
+}
+
+int64_t LanguageModelTask::plan_epoch(Generator& generator) {
+  const Config& config = language_model_.config;
+  const int64_t width = config.model.context;
+  const int64_t rows = config.data.batch_size;
+  const auto ids = static_cast<int64_t>(train_.ids.size());
+  if (config.data.windows == "random") {
+    const int64_t batches = std::max<int64_t>(1, ids / (rows * width));
+    starts_ = data::random_windows(batches * rows, ids, width, generator);
+    return batches;
+  }
+  starts_ = data::sequential_windows(ids, width);
+  generator.shuffle(starts_);
+  return (static_cast<int64_t>(starts_.size()) + rows - 1) / rows;
+}
+
+BatchLoss LanguageModelTask::loss(int64_t batch) {
+  const Config& config = language_model_.config;
+  const int64_t begin = batch * config.data.batch_size;
+  const int64_t end =
+      std::min(begin + config.data.batch_size, static_cast<int64_t>(starts_.size()));
+  const data::WindowBatch windows = data::make_window_batch(
+      train_.ids, {starts_.begin() + begin, starts_.begin() + end}, config.model.context);
+  const CrossEntropy sums =
+      cross_entropy(language_model_.model->forward(input_of(windows)), output_of(windows),
+                    {config.train.label_smoothing, data::Vocabulary::padding});
+  return {sums.loss, sums.nll.item(), windows.tokens};
+}
+
+Validation LanguageModelTask::validate() {
+  const Config& config = language_model_.config;
+  const TextLoss sums = text_loss(language_model_, validation_);
+  Validation validation;
+  validation.loss = sums.nll_per_token();
+  validation.goodness = -validation.loss;
+  const double perplexity = sums.perplexity();
+  const double bits = sums.bits_per_character();
+  validation.figures = {
+      {"loss", sums.loss_per_token(), ""},
+      {"nll", validation.loss, fmt::format("loss {:.4f}", validation.loss)},
+      {"perplexity", perplexity, fmt::format("perplexity {:.2f}", perplexity)},
+      {"bits_per_character", bits, fmt::format("{:.3f} bits a character", bits)},
+  };
+  Generator generator = generator_of(config.run.seed, Stream::sampling);
+  for (int64_t i = 0; i < config.train.validation_samples; ++i) {
+    validation.samples.push_back(one_line(sample_text(language_model_, 80, generator)));
+  }
+  return validation;
+}
+
+}  // namespace heed::train

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "core/export.h"
+#include "train/language_model.h"
+#include "train/task.h"
+
+namespace heed::train {
+
+// A language model and its text.
+class HEED_EXPORT LanguageModelTask final : public Task {
+ public:
+  LanguageModelTask(const Config& config, const Checkpoint* saved);
+
+  nn::Module& module() override { return *language_model_.model; }
+  Checkpoint checkpoint() const override { return checkpoint_of(language_model_); }
+  int64_t plan_epoch(Generator& generator) override;
+  BatchLoss loss(int64_t batch) override;
+  bool has_validation() const override { return !validation_.ids.empty(); }
+  Validation validate() override;
+
+  LanguageModel& language_model() { return language_model_; }
+
+ private:
+  LanguageModel language_model_;
+  EncodedText train_;
+  EncodedText validation_;
+  std::vector<int64_t> starts_;  // of the epoch's windows, batch after batch
+};
+
+}  // namespace heed::train

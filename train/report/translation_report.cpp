@@ -1,0 +1,115 @@
+#include "train/report/translation_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "train/evaluation.h"
+
+namespace heed::train {
+namespace {
+
+std::optional<AlignmentPicture> picture(std::vector<std::string> source,
+                                        std::vector<std::string> target,
+                                        const std::vector<std::vector<float>>& attention,
+                                        std::string caption) {
+  if (attention.empty() || source.empty() || target.empty()) {
+    return std::nullopt;
+  }
+  AlignmentPicture result{std::move(source), std::move(target), {}, std::move(caption)};
+  for (const auto& row : attention) {
+    result.weights.insert(result.weights.end(), row.begin(), row.end());
+  }
+  return result;
+}
+
+constexpr size_t samples_shown = 8;
+constexpr size_t sentences_by_head = 3;
+
+// The first pairs of the validation corpus, or else of the training corpus.
+data::PairCorpus samples_of(const Config& config) {
+  const bool held_out = !config.data.validation.empty();
+  data::PairCorpus corpus =
+      load_corpus(config, held_out ? config.data.validation : config.data.train,
+                  held_out ? data::Split::validation : data::Split::train);
+  corpus.pairs.resize(std::min(corpus.pairs.size(), samples_shown));
+  corpus.alignments.clear();
+  return corpus;
+}
+
+// A small picture for every head of every layer, the references forced; empty where the model has
+// no heads.
+std::string heads_section(Translator& translator, const data::PairCorpus& samples) {
+  std::string section;
+  for (size_t i = 0; i < std::min(samples.pairs.size(), sentences_by_head); ++i) {
+    const data::SentencePair& pair = samples.pairs[i];
+    const auto layers = head_attention(translator, pair);
+    std::vector<AlignmentPicture> pictures;
+    for (size_t layer = 0; layer < layers.size(); ++layer) {
+      for (size_t head = 0; head < layers[layer].size(); ++head) {
+        auto shown = alignment_picture(translator, pair, layers[layer][head]);
+        if (shown) {
+          shown->caption = fmt::format("layer {}, head {}", layer + 1, head + 1);
+          pictures.push_back(std::move(*shown));
+        }
+      }
+    }
+    if (!pictures.empty()) {
+      section +=
+          heads_figure(fmt::format("{}  →  {}  (given)", pair.source, pair.target), pictures);
+    }
+  }
+  return section;
+}
+
+}  // namespace
+
+std::optional<AlignmentPicture> alignment_picture(const Translator& translator,
+                                                  const std::string& source,
+                                                  const Translation& translation) {
+  return picture(
+      source_pieces(translator, source), translation.pieces, translation.attention,
+      fmt::format("{}  →  {}  (score {:.3f})", source, translation.text, translation.score));
+}
+
+std::optional<AlignmentPicture> alignment_picture(
+    const Translator& translator, const data::SentencePair& pair,
+    const std::vector<std::vector<float>>& attention) {
+  std::vector<std::string> target = translator.text.target.tokenizer->encode(pair.target);
+  target.emplace_back("</s>");
+  return picture(source_pieces(translator, pair.source), std::move(target), attention,
+                 fmt::format("{}  →  {}  (given)", pair.source, pair.target));
+}
+
+std::vector<PageSection> translation_sections(Translator& translator) {
+  const data::PairCorpus samples = samples_of(translator.config);
+  std::vector<std::string> sources;
+  for (const data::SentencePair& sample : samples.pairs) {
+    sources.push_back(sample.source);
+  }
+  std::vector<std::vector<std::string>> rows;
+  std::vector<AlignmentPicture> pictures;
+  const auto translations = translate(translator, sources, translator.config.decode);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Translation& best = translations[i].front();
+    // The reference as the tokenizer would write it, so that only words differ.
+    const data::Tokenizer& tokenizer = *translator.text.target.tokenizer;
+    rows.push_back(
+        {sources[i], best.text, tokenizer.decode(tokenizer.encode(samples.pairs[i].target))});
+    if (auto shown = alignment_picture(translator, sources[i], best)) {
+      pictures.push_back(std::move(*shown));
+    }
+  }
+  std::vector<PageSection> sections;
+  sections.push_back({"Samples", html_table({"source", "translation", "reference"}, rows)});
+  if (!pictures.empty()) {
+    sections.push_back({"Alignments", alignments_section(pictures)});
+  }
+  std::string heads = heads_section(translator, samples);
+  if (!heads.empty()) {
+    sections.push_back({"Alignments by layer and head", std::move(heads)});
+  }
+  return sections;
+}
+
+}  // namespace heed::train
