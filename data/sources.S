@@ -1,4 +1,4 @@
-# heed's own sources and documents, for data/text_corpus.cpp. HEED_SOURCES_FILE is made by CMake.
+/* heed's own sources and documents, for data/text_corpus.cpp. CMake makes HEED_SOURCES_FILE. */
     .section .rodata
     .global heed_sources_begin
     .hidden heed_sources_begin
