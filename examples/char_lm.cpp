@@ -12,9 +12,10 @@ int main() {
   using namespace heed;
   constexpr int64_t context = 64;
   constexpr int64_t batch_size = 8;
+  const std::string line = "to be, or not to be, that is the question:\n";
   std::string text;
   for (int i = 0; i < 100; ++i) {
-    text += "to be, or not to be, that is the question:\n";
+    text += line;
   }
   const auto tokenizer = data::make_text_tokenizer({.kind = "character"}, text);
   const auto vocabulary = data::build_text_vocabulary(*tokenizer, text, 1, 0);
@@ -33,7 +34,7 @@ int main() {
   const auto optimizer = train::make_optimizer(training, model.named_parameters());
 
   double nats_a_token = 0;
-  for (int step = 0; step < 200; ++step) {
+  for (int step = 0; step < 400; ++step) {
     const auto starts =
         data::random_windows(batch_size, static_cast<int64_t>(ids.size()), context, generator);
     const data::WindowBatch batch = data::make_window_batch(ids, starts, context);
@@ -50,14 +51,14 @@ int main() {
 
   const nn::EvaluationScope evaluation(model);
   const auto state = model.start(1);
-  std::vector<int32_t> next = data::encode_text(*tokenizer, vocabulary, "to be");
-  std::string written = "to be";
-  for (int i = 0; i < 38; ++i) {
+  std::vector<int32_t> next = data::encode_text(*tokenizer, vocabulary, "\n");
+  std::string written;
+  for (size_t i = 0; i < line.size(); ++i) {
     const auto length = static_cast<int64_t>(next.size());
     const Tensor logits = model.step(*state, Tensor::from_vector(next, {1, length}));
     next = {train::sample(logits.to_vector<float>(), {.temperature = 0}, generator)};
     written += vocabulary.token(next.front());
   }
   fmt::print("{:.3f} nats a token: {}\n", nats_a_token, written);
-  return written == "to be, or not to be, that is the question:\n" ? 0 : 1;
+  return written == line ? 0 : 1;
 }

@@ -10,10 +10,10 @@
 namespace heed::train {
 
 struct SamplingOptions {
-  double temperature = 1;      // 0: always the likeliest token
-  int64_t top_k = 0;           // only the k likeliest; 0: all
-  double top_p = 1;            // of those only the likeliest that together hold this much
-  std::vector<int32_t> never;  // ids that are not drawn
+  double temperature = 1;           // 0: always the likeliest token
+  int64_t top_k = 0;                // only the k likeliest; 0: all
+  double top_p = 1;                 // of those only the likeliest that together hold this much
+  std::vector<int32_t> never = {};  // ids that are not drawn
 };
 
 struct Choice {

@@ -123,13 +123,13 @@ TEST_F(Generation, AnEmptyPromptBeginsALine) {
 TEST_F(Generation, UnknownCharactersAreNamed) {
   const LanguageModel model = small_model();
   EXPECT_EQ(refusal([&] { encode_prompt(model, "the é"); }),
-            "[generate] the prompt holds 'é', which the model never saw; it knows 13 characters: "
+            "[generate] the prompt holds 'é', which the model never saw; it knows 14 characters: "
             "\\n acdeghlmnost");
   EXPECT_EQ(refusal([&] { encode_prompt(model, "\t"); }),
-            "[generate] the prompt holds '\\t', which the model never saw; it knows 13 characters: "
+            "[generate] the prompt holds '\\t', which the model never saw; it knows 14 characters: "
             "\\n acdeghlmnost");
   EXPECT_EQ(refusal([&] { encode_prompt(model, "\x01"); }),
-            "[generate] the prompt holds 0x01, which the model never saw; it knows 13 characters: "
+            "[generate] the prompt holds 0x01, which the model never saw; it knows 14 characters: "
             "\\n acdeghlmnost");
   const LanguageModel words = small_model({"data.tokenizer=word"});
   EXPECT_EQ(refusal([&] { encode_prompt(words, "the bird"); }),

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,7 +52,8 @@ class TextCommands : public testing::Test {
     folder_ = new TemporaryFolder;
     std::string text;
     for (int i = 0; i < 100; ++i) {
-      text += std::string(1, static_cast<char>('a' + i * i % 7)) + " b\n";
+      text += static_cast<char>('a' + i * i % 7);
+      text += " b\n";
     }
     write_file("test", *folder_ / "letters.txt", text);
     write_file("test", *folder_ / "letters.toml", letters_config);
@@ -182,13 +184,13 @@ TEST_F(TextCommands, EvaluatePrintsOneObject) {
 TEST_F(TextCommands, InspectAndPlotKnowLanguageModels) {
   const Outcome text = run({"inspect", "runs/letters"});
   EXPECT_EQ(text.code, 0) << text.err;
-  EXPECT_EQ(text.out.find("causal_lm at step 4 (finished), text vocabulary 12\n"), 0U) << text.out;
+  EXPECT_EQ(text.out.find("causal_lm at step 4 (finished), text vocabulary 10\n"), 0U) << text.out;
   EXPECT_NE(text.out.find("\nstep  epoch     nll  perplexity  bits a character\n"),
             std::string::npos)
       << text.out;
   const json values = json::parse(run({"inspect", "runs/letters", "--json"}).out);
   EXPECT_EQ(values["kind"], "causal_lm");
-  EXPECT_EQ(values["text_vocabulary"], 12);
+  EXPECT_EQ(values["text_vocabulary"], 10);
   const Outcome plot =
       run({"plot", "runs/letters", "--value", "bits_per_character", "--output", "bits.svg"});
   EXPECT_EQ(plot.code, 0) << plot.err;
@@ -199,7 +201,7 @@ TEST_F(TextCommands, ATransformersReportShowsEveryHead) {
   const std::string page = read_file("test", *folder_ / "runs/pairs/report/index.html");
   for (const char* label : {"layer 1, head 1", "layer 1, head 2", "layer 2, head 2"}) {
     size_t count = 0;
-    const std::string text = ">" + std::string(label) + "</text>";
+    const std::string text = fmt::format(">{}</text>", label);
     for (size_t at = page.find(text); at != std::string::npos; at = page.find(text, at + 1)) {
       ++count;
     }

@@ -184,7 +184,7 @@ std::span<const Rule> config_rules() {
       {{"model.positions", "model.width", "model.heads"}, rotary_width},
       {{"model.positions", "model.width"}, sinusoidal_width},
       {{"data.max_length", "model.context", "model.positions"}, sentences_and_context},
-      {{"data.train", "data.validation", "data.test", "data.task"}, corpora_and_task},
+      {{"data.train", "data.validation", "data.test"}, corpora_and_task},
       {{"data.test", "data.train"}, tail_of_the_text},
       {{"train.schedule"}, noam_warmup},
       {{"train.epochs", "train.steps"}, something_to_do},

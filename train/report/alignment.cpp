@@ -190,6 +190,7 @@ std::string picture_svg(const AlignmentPicture& picture, bool complete) {
 std::string small_svg(const AlignmentPicture& picture) {
   check_alignment(picture);
   constexpr double side = 8, label = 11, edge = 2;
+  constexpr float faintest = 0.02F;  // what is fainter stays white: there are many pictures
   const size_t columns = picture.source.size(), rows = picture.target.size();
   const double right = edge + side * static_cast<double>(columns);
   const double bottom = edge + side * static_cast<double>(rows);
@@ -201,15 +202,16 @@ std::string small_svg(const AlignmentPicture& picture) {
       px(edge), px(right - edge), px(bottom - edge));
   for (size_t row = 0; row < rows; ++row) {
     for (size_t column = 0; column < columns; ++column) {
-      text += fmt::format(
-          "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{} ← {}: {:.3f}"
-          "</title></rect>",
-          px(edge + side * static_cast<double>(column)), px(edge + side * static_cast<double>(row)),
-          px(side), px(side), colour_of(picture.weights[row * columns + column]),
-          isolated(picture.target[row]), isolated(picture.source[column]),
-          picture.weights[row * columns + column]);
+      const float weight = picture.weights[row * columns + column];
+      if (weight >= faintest) {
+        text += fmt::format(
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{} ← {}: {:.2f}"
+            "</title></rect>\n",
+            px(edge + side * static_cast<double>(column)),
+            px(edge + side * static_cast<double>(row)), px(side), px(side), colour_of(weight),
+            isolated(picture.target[row]), isolated(picture.source[column]), weight);
+      }
     }
-    text += "\n";
   }
   return text +
          fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\">{}</text></svg>\n",

@@ -105,9 +105,11 @@ std::vector<PageSection> translation_sections(Translator& translator) {
   if (!pictures.empty()) {
     sections.push_back({"Alignments", alignments_section(pictures)});
   }
-  std::string heads = heads_section(translator, samples);
+  const std::string heads = heads_section(translator, samples);
   if (!heads.empty()) {
-    sections.push_back({"Alignments by layer and head", std::move(heads)});
+    sections.push_back(
+        {"Alignments by layer and head",
+         "<p>Rows are words of the translation, columns words of the source.</p>\n" + heads});
   }
   return sections;
 }
