@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <random>
@@ -127,6 +128,32 @@ TEST_F(CheckpointFile, ComesBackWhole) {
   save_checkpoint(again, saved_again);
   EXPECT_TRUE(read_file("test", again) == read_file("test", path_));
   EXPECT_FALSE(std::filesystem::exists(again + ".tmp"));
+}
+
+// One vocabulary for both sides, and the three embeddings one tensor.
+TEST_F(CheckpointFile, KeepsWhatIsShared) {
+  Translator translator;
+  translator.config = parse_config(
+      "", "small",
+      {"data.train=grammar:20:3-6", "data.shared_vocabulary=true", "model.kind=transformer",
+       "model.width=8", "model.heads=2", "model.layers=1", "model.tie_embeddings=true"});
+  const data::PairCorpus corpus =
+      load_corpus(translator.config, translator.config.data.train, data::Split::train);
+  translator.text = build_text(translator.config, corpus);
+  EXPECT_EQ(translator.text.source.vocabulary.state(), translator.text.target.vocabulary.state());
+  for (const std::string& text : {corpus.pairs[0].source, corpus.pairs[0].target}) {
+    const std::vector<int32_t> ids = translator.text.source.encode(text);
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), data::Vocabulary::unknown), 0) << text;
+  }
+  Generator generator(3);
+  translator.model = make_translation_model(translator.config, translator.text, generator);
+  EXPECT_EQ(translator.model->aliases().size(), 2u);
+  save_checkpoint(path_, checkpoint_of(translator));
+  const Checkpoint loaded = load_checkpoint(path_);
+  EXPECT_EQ(loaded.aliases, translator.model->aliases());
+  const Translator restored = restore_translator(loaded);
+  EXPECT_EQ(restored.model->aliases(), translator.model->aliases());
+  expect_same_tensors(restored.model->named_parameters(), translator.model->named_parameters());
 }
 
 TEST_F(CheckpointFile, IsReadByOthersAsSafetensors) {

@@ -467,7 +467,7 @@ TEST(Config, ExamplesAreValid) {
       ++count;
     }
   }
-  EXPECT_GE(count, 4u);
+  EXPECT_GE(count, 11u);
   EXPECT_EQ(load_config(folder + "/toy_translator.toml").data.train, CorpusName{"grammar:20000"});
 }
 

@@ -101,13 +101,15 @@ TEST_P(Resume, ComesToTheSameBytes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Settings, Resume,
-    testing::Values(Overrides{"train.optimizer=adam", "model.dropout=0.3", "train.accumulate=2"},
-                    Overrides{"train.optimizer=adadelta", "model.dropout=0.3",
-                              "train.accumulate=2"},
-                    Overrides{"train.optimizer=sgd", "train.momentum=0.9"},
-                    Overrides{"train.optimizer=adamw", "train.schedule=plateau",
-                              "train.validate_every=1", "train.plateau_patience=0",
-                              "train.learning_rate=0.5", "data.validation=grammar:10:3-6"}),
+    testing::Values(
+        Overrides{"train.optimizer=adam", "model.dropout=0.3", "train.accumulate=2"},
+        Overrides{"train.optimizer=adadelta", "model.dropout=0.3", "train.accumulate=2"},
+        Overrides{"train.optimizer=sgd", "train.momentum=0.9"},
+        Overrides{"model.kind=transformer", "model.width=8", "model.heads=2", "model.layers=1",
+                  "model.tie_embeddings=true", "data.shared_vocabulary=true"},
+        Overrides{"train.optimizer=adamw", "train.schedule=plateau", "train.validate_every=1",
+                  "train.plateau_patience=0", "train.learning_rate=0.5",
+                  "data.validation=grammar:10:3-6"}),
     [](const auto& tested) {
       const std::string& first = tested.param.front();
       return first.substr(first.find('=') + 1);

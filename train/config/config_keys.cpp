@@ -150,7 +150,10 @@ std::vector<Key> model_keys() {
       key<model, &M::dropout>("model.dropout", "share of activations dropped in training")
           .from(0)
           .below(1),
-      key<model, &M::context>("model.context", "tokens a position can see; longest input")
+      key<model, &M::context>(
+          "model.context",
+          "tokens in a language model's window; the longest sentence where positions "
+          "are learned")
           .from(1)
           .to(1e6)
           .only("model.kind", transformers),
