@@ -142,7 +142,7 @@ void add_attention(std::vector<OpCase>& cases) {
        dropped,
        true},
       // More than a tile of each.
-      {"tiles", {1, 1, 101, 2}, {1, 1, 131, 2}, {1, 1, 131, 1}, {boolean({101, 1})}, {}, all},
+      {"tiles", {1, 1, 53, 1}, {1, 1, 259, 1}, {1, 1, 259, 2}, {boolean({259})}, {}, all},
   };
   for (const Row& row : rows) {
     add_row(cases, row);

@@ -39,10 +39,8 @@ class Forward {
       const T factor = sum_[r] == 0 ? T{0} : 1 / sum_[r];
       log_sum[r] =
           sum_[r] == 0 ? std::numeric_limits<T>::infinity() : maximum_[r] + std::log(sum_[r]);
-      T* row = y.at(head, l + r);
-      for (int64_t e = 0; e < problem_.value_width; ++e) {
-        row[e * y.column_stride()] = factor * output_[r * output_leading_ + e];
-      }
+      kernels_.unpack(output_ + r * output_leading_, output_leading_, 1, problem_.value_width,
+                      factor, y.at(head, l + r), y.row_stride(), y.column_stride());
     }
   }
 
@@ -52,8 +50,8 @@ class Forward {
       return;
     }
     packed_head_ = head;
-    kernels_.pack(problem_.key.transposed_from(head, 0), problem_.width, problem_.keys,
-                  problem_.scale(), keys_);
+    kernels_.pack_transposed(problem_.key.from(head, 0), problem_.width, problem_.keys,
+                             problem_.scale(), keys_);
     values_finite_.clear();
     for (int64_t s = 0; s < problem_.keys; s += key_block) {
       values_finite_.push_back(kernels_.pack(problem_.value.from(head, s),

@@ -43,10 +43,10 @@ class Backward {
   void block(int64_t head, int64_t s, T* dqueries, const Heads<T>& dkey, const Heads<T>& dvalue) {
     pack(head);
     const int64_t count = std::min(key_block, problem_.keys - s);
-    kernels_.pack(problem_.key.transposed_from(head, s), problem_.width, count, problem_.scale(),
-                  keys_transposed_);
-    kernels_.pack(problem_.value.transposed_from(head, s), problem_.value_width, count, T{1},
-                  values_transposed_);
+    kernels_.pack_transposed(problem_.key.from(head, s), problem_.width, count, problem_.scale(),
+                             keys_transposed_);
+    kernels_.pack_transposed(problem_.value.from(head, s), problem_.value_width, count, T{1},
+                             values_transposed_);
     keys_finite_ = kernels_.pack(problem_.key.from(head, s), count, problem_.width, T{1}, keys_);
     std::fill_n(dkeys_, count * row_, T{0});
     std::fill_n(dvalues_, count * value_row_, T{0});
@@ -60,14 +60,11 @@ class Backward {
     write(dvalues_, value_row_, count, problem_.value_width, T{1}, dvalue, head, s);
   }
 
-  static void write(const T* from, int64_t leading, int64_t rows, int64_t columns, T scale,
-                    const Heads<T>& to, int64_t head, int64_t first_row, int64_t first_column = 0) {
-    for (int64_t r = 0; r < rows; ++r) {
-      T* row = to.at(head, first_row + r, first_column);
-      for (int64_t c = 0; c < columns; ++c) {
-        row[c * to.column_stride()] = scale * from[r * leading + c];
-      }
-    }
+  // Rows of scratch into a gradient, from (row, column) on.
+  void write(const T* from, int64_t leading, int64_t rows, int64_t columns, T scale,
+             const Heads<T>& to, int64_t head, int64_t row, int64_t column = 0) const {
+    kernels_.unpack(from, leading, rows, columns, scale, to.at(head, row, column), to.row_stride(),
+                    to.column_stride());
   }
 
  private:
@@ -85,15 +82,8 @@ class Backward {
       cotangents_finite_.push_back(kernels_.pack(dy_.from(head, l), rows, problem_.value_width,
                                                  T{1}, cotangents_.from_row(l)));
     }
-    for (int64_t l = 0; l < problem_.queries; ++l) {
-      const T* output = y_.at(head, l);
-      const T* g = dy_.at(head, l);
-      T sum = 0;
-      for (int64_t e = 0; e < problem_.value_width; ++e) {
-        sum += g[e * dy_.column_stride()] * output[e * y_.column_stride()];
-      }
-      delta_[l] = sum;
-    }
+    kernels_.row_products(y_.from(head, 0), dy_.from(head, 0), problem_.queries,
+                          problem_.value_width, delta_);
   }
 
   void add_tile(int64_t head, int64_t l, int64_t s, const ScoreTile<T>& tile, T* dqueries) {
@@ -186,8 +176,8 @@ void CpuBackend::attention_backward(const Tensor& query, const Tensor& key, cons
           backward.block(head, b * key_block, to, dkeys, dvalues);
         }
         if (chunks == 1) {
-          Backward<T>::write(to, row, problem.queries, problem.width, problem.scale(), dqueries,
-                             head, 0);
+          backward.write(to, row, problem.queries, problem.width, problem.scale(), dqueries, head,
+                         0);
         }
       }
     });
@@ -202,7 +192,8 @@ void CpuBackend::attention_backward(const Tensor& query, const Tensor& key, cons
             first[d] += other[d];
           }
         }
-        Backward<T>::write(first, row, 1, problem.width, problem.scale(), dqueries, head, l);
+        problem.kernels.unpack(first, row, 1, problem.width, problem.scale(), dqueries.at(head, l),
+                               dqueries.row_stride(), dqueries.column_stride());
       });
     }
   });

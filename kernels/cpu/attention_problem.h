@@ -14,8 +14,8 @@ namespace heed::kernels {
 
 // Queries and keys of a tile: both tiles of a backward step and what they are multiplied with stay
 // in the second-level cache.
-inline constexpr int64_t query_block = 96;
-inline constexpr int64_t key_block = 128;
+inline constexpr int64_t query_block = 48;
+inline constexpr int64_t key_block = 256;
 
 inline int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
@@ -34,11 +34,6 @@ class Scratch {
     const int64_t width =
         std::clamp(round_up(columns, kernels_.lanes), kernels_.lanes, kernels_.panel_width);
     return {take(round_up(columns, width) * rows), width, width * rows};
-  }
-  Panels<T> panels(const Strided<T>& x, int64_t rows, int64_t columns, T scale = 1) {
-    const Panels<T> to = panels(rows, columns);
-    kernels_.pack(x, rows, columns, scale, to);
-    return to;
   }
 
  private:
@@ -64,9 +59,6 @@ class Heads {
   }
   Strided<T> from(int64_t head, int64_t row, int64_t column = 0) const {
     return {at(head, row, column), strides_[2], strides_[3]};
-  }
-  Strided<T> transposed_from(int64_t head, int64_t row) const {
-    return {at(head, row), strides_[3], strides_[2]};
   }
 
  private:

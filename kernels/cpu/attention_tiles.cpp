@@ -108,32 +108,139 @@ void product(int64_t m, int64_t n, int64_t k, const Strided<T>& a, const Panels<
   }
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// to (rows, columns) = scale * from^T, from (columns, rows) dense: four by four through registers.
+HWY_INLINE void transpose_blocks(const float* from, int64_t stride, int64_t rows, int64_t columns,
+                                 float scale, float* to, int64_t leading) {
+  const hn::FixedTag<float, 4> d;
+  const hn::Repartition<double, decltype(d)> pairs;
+  const auto factor = hn::Set(d, scale);
+  for (int64_t c = 0; c < columns; c += 4) {
+    for (int64_t r = 0; r < rows; r += 4) {
+      const float* source = from + c * stride + r;
+      float* block = to + r * leading + c;
+      const auto a = hn::Mul(factor, hn::LoadU(d, source));
+      const auto b = hn::Mul(factor, hn::LoadU(d, source + stride));
+      const auto e = hn::Mul(factor, hn::LoadU(d, source + 2 * stride));
+      const auto f = hn::Mul(factor, hn::LoadU(d, source + 3 * stride));
+      const auto ab = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
+      const auto ef = hn::BitCast(pairs, hn::InterleaveLower(d, e, f));
+      const auto ab_upper = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+      const auto ef_upper = hn::BitCast(pairs, hn::InterleaveUpper(d, e, f));
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab, ef)), d, block);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab, ef)), d, block + leading);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_upper, ef_upper)), d,
+                 block + 2 * leading);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_upper, ef_upper)), d,
+                 block + 3 * leading);
+    }
+  }
+}
+
+#endif
+
+// One panel; adds 0 times every element to check.
+template <typename T>
+void pack_panel(const Strided<T>& x, int64_t rows, int64_t columns, T scale, T* HWY_RESTRICT panel,
+                int64_t width, hn::Vec<Tag<T>>& check) {
+  const Tag<T> d;
+  const int64_t dense = x.column_stride == 1 ? columns / lanes<T>() * lanes<T>() : 0;
+  T rest = 0;
+  for (int64_t r = 0; r < rows; ++r, panel += width) {
+    const T* HWY_RESTRICT row = x.data + r * x.row_stride;
+    int64_t c = 0;
+    for (; c < dense; c += lanes<T>()) {
+      const auto values = hn::LoadU(d, row + c);
+      check = hn::MulAdd(values, hn::Zero(d), check);
+      hn::StoreU(hn::Mul(values, hn::Set(d, scale)), d, panel + c);
+    }
+    for (; c < columns; ++c) {
+      const T value = row[c * x.column_stride];
+      rest += value * 0;
+      panel[c] = value * scale;
+    }
+    std::fill(panel + columns, panel + width, T{0});
+  }
+  check = hn::Add(check, hn::Set(d, rest));
+}
+
 template <typename T>
 bool pack(const Strided<T>& x, int64_t rows, int64_t columns, T scale, const Panels<T>& to) {
   const Tag<T> d;
-  auto check = hn::Zero(d);  // 0 x is NaN for inf and NaN
-  T check_rest = 0;
+  auto check = hn::Zero(d);
   for (int64_t begin = 0; begin < columns; begin += to.width) {
+    const Strided<T> part = {x.data + begin * x.column_stride, x.row_stride, x.column_stride};
     const int64_t count = std::min(to.width, columns - begin);
-    const int64_t dense = x.column_stride == 1 ? count / lanes<T>() * lanes<T>() : 0;
-    T* HWY_RESTRICT panel = to.data + begin / to.width * to.panel_stride;
-    for (int64_t r = 0; r < rows; ++r, panel += to.width) {
-      const T* HWY_RESTRICT row = x.data + r * x.row_stride + begin * x.column_stride;
-      int64_t c = 0;
-      for (; c < dense; c += lanes<T>()) {
-        const auto values = hn::LoadU(d, row + c);
-        check = hn::MulAdd(values, hn::Zero(d), check);
-        hn::StoreU(hn::Mul(values, hn::Set(d, scale)), d, panel + c);
+    T* panel = to.data + begin / to.width * to.panel_stride;
+    pack_panel(part, rows, count, scale, panel, to.width, check);
+  }
+  return hn::AllTrue(d, hn::Eq(check, hn::Zero(d)));
+}
+
+template <typename T>
+void pack_transposed(const Strided<T>& x, int64_t rows, int64_t columns, T scale,
+                     const Panels<T>& to) {
+  for (int64_t begin = 0; begin < columns; begin += to.width) {
+    const T* from = x.data + begin * x.row_stride;
+    const int64_t count = std::min(to.width, columns - begin);
+    T* panel = to.data + begin / to.width * to.panel_stride;
+    int64_t blocked_rows = 0;
+    int64_t blocked_columns = 0;
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (sizeof(T) == 4) {
+      if (x.column_stride == 1) {
+        blocked_rows = rows / 4 * 4;
+        blocked_columns = count / 4 * 4;
+        transpose_blocks(from, x.row_stride, blocked_rows, blocked_columns, scale, panel, to.width);
       }
-      for (; c < count; ++c) {
-        const T value = row[c * x.column_stride];
-        check_rest += value * 0;
-        panel[c] = value * scale;
+    }
+#endif
+    for (int64_t r = 0; r < rows; ++r) {
+      T* row = panel + r * to.width;
+      for (int64_t c = r < blocked_rows ? blocked_columns : 0; c < count; ++c) {
+        row[c] = scale * from[c * x.row_stride + r * x.column_stride];
       }
-      std::fill(panel + count, panel + to.width, T{0});
+      std::fill(row + count, row + to.width, T{0});
     }
   }
-  return check_rest == 0 && hn::AllTrue(d, hn::Eq(check, hn::Zero(d)));
+}
+
+template <typename T>
+void unpack(const T* from, int64_t from_leading, int64_t rows, int64_t columns, T scale, T* to,
+            int64_t row_stride, int64_t column_stride) {
+  const Tag<T> d;
+  const int64_t dense = column_stride == 1 ? columns / lanes<T>() * lanes<T>() : 0;
+  for (int64_t r = 0; r < rows; ++r, from += from_leading, to += row_stride) {
+    int64_t c = 0;
+    for (; c < dense; c += lanes<T>()) {
+      hn::StoreU(hn::Mul(hn::LoadU(d, from + c), hn::Set(d, scale)), d, to + c);
+    }
+    for (; c < columns; ++c) {
+      to[c * column_stride] = scale * from[c];
+    }
+  }
+}
+
+template <typename T>
+void row_products(const Strided<T>& a, const Strided<T>& b, int64_t rows, int64_t columns,
+                  T* sums) {
+  const Tag<T> d;
+  const bool both_dense = a.column_stride == 1 && b.column_stride == 1;
+  const int64_t dense = both_dense ? columns / lanes<T>() * lanes<T>() : 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* left = a.data + r * a.row_stride;
+    const T* right = b.data + r * b.row_stride;
+    auto sum = hn::Zero(d);
+    int64_t c = 0;
+    for (; c < dense; c += lanes<T>()) {
+      sum = hn::MulAdd(hn::LoadU(d, left + c), hn::LoadU(d, right + c), sum);
+    }
+    T rest = 0;
+    for (; c < columns; ++c) {
+      rest += left[c * a.column_stride] * right[c * b.column_stride];
+    }
+    sums[r] = hn::GetLane(hn::SumOfLanes(d, sum)) + rest;
+  }
 }
 
 // --- passes over a tile
@@ -279,11 +386,13 @@ void score_gradient(const ScoreTile<T>& weights, T* dweights, const T* delta) {
 
 template <typename T>
 TileKernels<T> kernels() {
-  return {lanes<T>(),    most_vectors * lanes<T>(),
-          most_rows,     pack<T>,
-          product<T>,    add_bias<T>,
-          apply_mask<T>, online_softmax<T>,
-          weights<T>,    score_gradient<T>};
+  return {lanes<T>(),         most_vectors * lanes<T>(),
+          most_rows,          pack<T>,
+          pack_transposed<T>, unpack<T>,
+          row_products<T>,    product<T>,
+          add_bias<T>,        apply_mask<T>,
+          online_softmax<T>,  weights<T>,
+          score_gradient<T>};
 }
 TileKernels<float> kernels_f32() { return kernels<float>(); }
 TileKernels<double> kernels_f64() { return kernels<double>(); }

@@ -55,6 +55,15 @@ struct TileKernels {
 
   // to = scale * x, x (rows, columns) with any strides; false when x holds inf or NaN.
   bool (*pack)(const Strided<T>& x, int64_t rows, int64_t columns, T scale, const Panels<T>& to);
+  // to (rows, columns) = scale * x^T, x (columns, rows) with any strides.
+  void (*pack_transposed)(const Strided<T>& x, int64_t rows, int64_t columns, T scale,
+                          const Panels<T>& to);
+  // to = scale * from, the other way round: from has rows in whole vectors, to any strides.
+  void (*unpack)(const T* from, int64_t from_leading, int64_t rows, int64_t columns, T scale, T* to,
+                 int64_t row_stride, int64_t column_stride);
+  // sums[r] = sum_c a[r, c] b[r, c]
+  void (*row_products)(const Strided<T>& a, const Strided<T>& b, int64_t rows, int64_t columns,
+                       T* sums);
   // c (m, n) = a (m, k) b (k, n), or c += a b. Rows of c have room for whole vectors.
   void (*product)(int64_t m, int64_t n, int64_t k, const Strided<T>& a, const Panels<T>& b, T* c,
                   int64_t c_leading, bool add);

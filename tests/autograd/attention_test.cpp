@@ -7,6 +7,8 @@
 
 #include "autograd/autograd.h"
 #include "autograd/functions.h"
+#include "core/memory.h"
+#include "core/threads.h"
 #include "kernels/backend.h"
 #include "tests/support/expect_close.h"
 
@@ -296,6 +298,82 @@ TEST_P(Attention, ReadsHeadsOutOfAProjection) {
   const Results strided = run(part(0), part(1), part(2), {});
   const Results dense = run(part(0).clone(), part(1).clone(), part(2).clone(), {});
   expect_same(strided, dense);
+}
+
+// --- fused against composed
+// ----------------------------------------------------------------------
+
+TEST(AttentionTwins, GiveTheSameOverTheEdgesOfTiles) {
+  struct Sizes {
+    int64_t queries, keys, width, value_width;
+  };
+  for (const Sizes& n :
+       {Sizes{97, 97, 16, 16}, {101, 263, 5, 3}, {211, 67, 3, 7}, {1, 150, 8, 8}}) {
+    for (const bool causal : {false, true}) {
+      for (const double p : {0.0, 0.25}) {
+        SCOPED_TRACE(fmt::format("{} queries, {} keys, causal {}, dropout {}", n.queries, n.keys,
+                                 causal, p));
+        AttentionOptions options;
+        options.causal = causal;
+        options.dropout = p;
+        options.bias = random({n.keys}, 5);
+        std::vector<bool> may;
+        for (int64_t i = 0; i < 2 * n.keys; ++i) {
+          may.push_back(i % 5 != 0);
+        }
+        options.mask = mask_of(may, {2, 1, 1, n.keys});
+        const auto results = [&](bool fused) {
+          kernels::set_fused_kernels(fused);
+          default_generator().set_state({1, 3, 5});
+          const Results r =
+              run(random({2, 2, n.queries, n.width}, 1), random({2, 2, n.keys, n.width}, 2),
+                  random({2, 2, n.keys, n.value_width}, 3), options);
+          kernels::set_fused_kernels(true);
+          default_generator().set_state({});
+          return r;
+        };
+        expect_close(results(true), results(false), 1e-13);
+      }
+    }
+  }
+}
+
+TEST(AttentionTwins, CanBeCalledByName) {
+  const Tensor x = random({2, 3, 4}, 1);
+  AttentionOptions causal;
+  causal.causal = true;
+  test::expect_close(composed::scaled_dot_product_attention(x, x, x, causal),
+                     scaled_dot_product_attention(x, x, x, causal), 1e-14);
+}
+
+// --- memory
+// --------------------------------------------------------------------------------------
+
+// Where the scores alone would be 512 MiB. Scratch comes from the same allocator.
+TEST(AttentionMemory, GrowsWithTheLengthAlone) {
+  constexpr int64_t mebibyte = 1 << 20;
+  const int threads = thread_count();
+  set_thread_count(2);
+  const auto beyond_arguments = [&](int64_t length) {
+    std::vector<Tensor> inputs;
+    for (int i = 0; i < 3; ++i) {
+      inputs.push_back(Tensor::full({1, 8, length, 64}, 0.1 * i));
+      set_requires_grad(inputs.back());
+    }
+    const Tensor cotangent = Tensor::full({1, 8, length, 64}, 1);
+    AttentionOptions causal;
+    causal.causal = true;
+    const int64_t before = device_memory({}).statistics().in_use;
+    device_memory({}).reset_peak();
+    backward(scaled_dot_product_attention(inputs[0], inputs[1], inputs[2], causal), cotangent);
+    const int64_t output_and_gradients = 4 * 8 * length * 64 * 4;
+    return device_memory({}).statistics().peak_in_use - before - output_and_gradients;
+  };
+  const int64_t at_4096 = beyond_arguments(4096);
+  EXPECT_GT(at_4096, 0);
+  EXPECT_LE(at_4096, 64 * mebibyte);
+  EXPECT_LE(at_4096, 8 * beyond_arguments(512));
+  set_thread_count(threads);
 }
 
 }  // namespace

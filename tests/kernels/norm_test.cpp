@@ -165,5 +165,75 @@ TEST(LayerNorm, DoesNotDependOnTheThreads) {
   expect_same_for_any_threads([&] { return backward(x, weight, norm, dy).dbias; });
 }
 
+// --- RMS norm
+// ------------------------------------------------------------------------------------
+
+struct RmsNorm {
+  Tensor y, rstd, dx, dweight;
+};
+
+RmsNorm rms_norm(const Tensor& x, const Tensor& weight, const Tensor& dy, double eps = epsilon) {
+  const RmsNorm r = {unset(x.shape(), x.dtype()), unset({x.dim(0)}, x.dtype()),
+                     unset(x.shape(), x.dtype()), unset({x.dim(1)}, x.dtype())};
+  cpu().rms_norm(x, weight, eps, r.y, r.rstd);
+  cpu().rms_norm_backward(x, weight, r.rstd, dy, r.dx, r.dweight);
+  return r;
+}
+
+// dx by the chain rule through the mean of squares.
+TEST(RmsNorm, MatchesPlainLoops) {
+  for (const Shape& shape : {Shape{0, 5}, {1, 1}, {2, 1}, {1, 13}, {17, 19}, {211, 101}}) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      SCOPED_TRACE(shape.to_string());
+      const Tensor x = random_tensor(shape, dtype, 1, 0.5, 3);
+      const Tensor weight = random_tensor({shape[1]}, dtype, 2);
+      const Tensor dy = random_tensor(shape, dtype, 3);
+      const auto width = static_cast<size_t>(shape[1]);
+      const std::vector<double> all = x.to_doubles(), w = weight.to_doubles(), g = dy.to_doubles();
+      std::vector<double> y, rstds, dx, dweight(width, 0);
+      for (size_t n = 0; n < static_cast<size_t>(shape[0]); ++n) {
+        double square = 0;
+        for (size_t i = 0; i < width; ++i) {
+          square += all[n * width + i] * all[n * width + i] / static_cast<double>(width);
+        }
+        const double rstd = 1 / std::sqrt(square + epsilon);
+        double dsquare = 0;
+        for (size_t i = n * width; i < (n + 1) * width; ++i) {
+          y.push_back(all[i] * rstd * w[i - n * width]);
+          dweight[i - n * width] += g[i] * all[i] * rstd;
+          dsquare += g[i] * w[i - n * width] * all[i] * -0.5 * rstd * rstd * rstd;
+        }
+        for (size_t i = n * width; i < (n + 1) * width; ++i) {
+          dx.push_back(g[i] * w[i - n * width] * rstd +
+                       dsquare * 2 * all[i] / static_cast<double>(width));
+        }
+        rstds.push_back(rstd);
+      }
+      const RmsNorm actual = rms_norm(x, weight, dy);
+      const double tolerance = 8 * tolerance_of(dtype);
+      expect_close(actual.y, y, tolerance);
+      expect_close(actual.rstd, rstds, tolerance);
+      expect_close(actual.dx, dx, tolerance);
+      expect_close(actual.dweight, dweight, tolerance);
+    }
+  }
+}
+
+TEST(RmsNorm, EpsilonIsInsideTheRoot) {
+  const Tensor x = from_doubles({1, -1}, {1, 2}, DType::f64);
+  const RmsNorm r = rms_norm(x, Tensor::full({2}, 2, DType::f64), x, 0.5625);
+  expect_close(r.y, {1.6, -1.6}, 1e-15);
+  expect_close(rms_norm(Tensor::zeros({1, 2}), Tensor::full({2}, 1), Tensor::zeros({1, 2})).y,
+               {0, 0}, 0);
+}
+
+TEST(RmsNorm, DoesNotDependOnTheThreads) {
+  const Tensor x = random_tensor({1009, 37}, DType::f32, 1);
+  const Tensor weight = random_tensor({37}, DType::f32, 2);
+  expect_same_for_any_threads([&] { return rms_norm(x, weight, x).y; });
+  expect_same_for_any_threads([&] { return rms_norm(x, weight, x).dx; });
+  expect_same_for_any_threads([&] { return rms_norm(x, weight, x).dweight; });
+}
+
 }  // namespace
 }  // namespace heed::kernels::test

@@ -1,0 +1,321 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/kernels/support.h"
+
+namespace heed::kernels::test {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Sizes {
+  int64_t batch, heads, queries, keys, width, value_width;
+};
+
+// Inputs, and what attention makes of them. mask and bias may be undefined.
+struct Problem {
+  Tensor query, key, value, mask, bias, dy;
+  AttentionRule rule;
+
+  Shape scores() const { return {query.dim(0), query.dim(1), query.dim(2), key.dim(2)}; }
+};
+
+struct Results {
+  Tensor y, log_sum, dquery, dkey, dvalue, dbias;
+};
+
+Problem problem_of(const Sizes& n, DType dtype, const AttentionRule& rule) {
+  const auto random = [&](int64_t length, int64_t width, uint64_t stream) {
+    return random_tensor({n.batch, n.heads, length, width}, dtype, stream);
+  };
+  return {random(n.queries, n.width, 1),
+          random(n.keys, n.width, 2),
+          random(n.keys, n.value_width, 3),
+          {},
+          {},
+          random(n.queries, n.value_width, 4),
+          rule};
+}
+
+AttentionRule plain(const Sizes& n) {
+  return {1 / std::sqrt(static_cast<double>(n.width)), false, 0, {}};
+}
+
+Results attend(const Problem& p, Layout layout = Layout::dense) {
+  const auto out = [&](const Shape& shape) {
+    return laid_out(unset(shape, p.query.dtype()), layout);
+  };
+  const Shape y_shape = {p.query.dim(0), p.query.dim(1), p.query.dim(2), p.value.dim(3)};
+  Results r = {out(y_shape),
+               unset({p.query.dim(0), p.query.dim(1), p.query.dim(2)}, p.query.dtype()),
+               out(p.query.shape()),
+               out(p.key.shape()),
+               out(p.value.shape()),
+               Tensor::zeros(p.scores(), p.query.dtype())};
+  const auto in = [&](const Tensor& x) { return x.defined() ? laid_out(x, layout) : x; };
+  const Tensor query = in(p.query);
+  const Tensor key = in(p.key);
+  const Tensor value = in(p.value);
+  cpu().attention(query, key, value, p.mask, p.bias, p.rule, r.y, r.log_sum);
+  cpu().attention_backward(query, key, value, p.mask, p.bias, p.rule, r.y, r.log_sum, in(p.dy),
+                           r.dquery, r.dkey, r.dvalue, r.dbias);
+  return r;
+}
+
+struct ByHand {
+  std::vector<double> y, log_sum, dquery, dkey, dvalue, dbias;
+};
+
+// A row at a time, weights and all; what is masked is not touched.
+ByHand by_hand(const Problem& p) {
+  const std::vector<double> q = p.query.to_doubles(), k = p.key.to_doubles();
+  const std::vector<double> v = p.value.to_doubles(), g = p.dy.to_doubles();
+  const std::vector<double> bias = p.bias.defined() ? p.bias.to_doubles() : q;
+  const std::vector<bool> mask = p.mask.defined() ? p.mask.to_vector<bool>() : std::vector<bool>();
+  const auto queries = static_cast<size_t>(p.query.dim(2)),
+             keys = static_cast<size_t>(p.key.dim(2));
+  const auto width = static_cast<size_t>(p.query.dim(3));
+  const auto value_width = static_cast<size_t>(p.value.dim(3));
+  const auto heads = static_cast<size_t>(p.query.dim(0) * p.query.dim(1));
+  ByHand r;
+  r.y.assign(heads * queries * value_width, 0);
+  r.dquery.assign(q.size(), 0);
+  r.dkey.assign(k.size(), 0);
+  r.dvalue.assign(v.size(), 0);
+  r.dbias.assign(heads * queries * keys, 0);
+  for (size_t row = 0; row < heads * queries; ++row) {
+    const size_t head = row / queries;
+    const auto seen =
+        static_cast<int64_t>(row % queries + 1 + keys) - static_cast<int64_t>(queries);
+    std::vector<size_t> attended;
+    for (size_t s = 0; s < keys; ++s) {
+      if ((!p.rule.causal || static_cast<int64_t>(s) < seen) &&
+          (mask.empty() || mask[row * keys + s])) {
+        attended.push_back(s);
+      }
+    }
+    std::vector<double> weights(keys, 0), factors(keys, 1), dweights(keys, 0);
+    double total = 0;
+    for (const size_t s : attended) {
+      double score = p.bias.defined() ? bias[row * keys + s] : 0;
+      for (size_t d = 0; d < width; ++d) {
+        score += p.rule.scale * q[row * width + d] * k[(head * keys + s) * width + d];
+      }
+      weights[s] = std::exp(score);
+      total += weights[s];
+      if (p.rule.dropout > 0) {
+        const bool kept = philox_uniform(p.rule.random, row * keys + s) >= p.rule.dropout;
+        factors[s] = kept ? 1 / (1 - p.rule.dropout) : 0;
+      }
+    }
+    r.log_sum.push_back(attended.empty() ? infinity : std::log(total));
+    double mean = 0;
+    for (const size_t s : attended) {
+      weights[s] /= total;
+      for (size_t e = 0; e < value_width; ++e) {
+        const double cotangent = g[row * value_width + e];
+        const size_t at = (head * keys + s) * value_width + e;
+        r.y[row * value_width + e] += weights[s] * factors[s] * v[at];
+        r.dvalue[at] += weights[s] * factors[s] * cotangent;
+        dweights[s] += factors[s] * cotangent * v[at];
+      }
+      mean += weights[s] * dweights[s];
+    }
+    for (const size_t s : attended) {
+      const double dscore = weights[s] * (dweights[s] - mean);
+      r.dbias[row * keys + s] = dscore;
+      for (size_t d = 0; d < width; ++d) {
+        r.dquery[row * width + d] += p.rule.scale * dscore * k[(head * keys + s) * width + d];
+        r.dkey[(head * keys + s) * width + d] += p.rule.scale * dscore * q[row * width + d];
+      }
+    }
+  }
+  return r;
+}
+
+void expect_right(const Problem& p, Layout layout = Layout::dense) {
+  const Results actual = attend(p, layout);
+  const ByHand expected = by_hand(p);
+  // Sums run over the keys, and over the queries.
+  const double tolerance = 30 * tolerance_of(p.query.dtype());
+  expect_close(actual.y, expected.y, tolerance);
+  expect_close(actual.log_sum, expected.log_sum, tolerance);
+  expect_close(actual.dquery, expected.dquery, tolerance);
+  expect_close(actual.dkey, expected.dkey, tolerance);
+  expect_close(actual.dvalue, expected.dvalue, tolerance);
+  expect_close(actual.dbias, expected.dbias, tolerance);
+}
+
+// Within a tile, over its edges, and widths over the edge of a panel.
+const Sizes all_sizes[] = {{1, 1, 1, 1, 1, 1},     {2, 3, 5, 7, 3, 4},     {1, 2, 97, 129, 5, 3},
+                           {2, 1, 13, 300, 8, 8},  {1, 1, 200, 3, 16, 64}, {1, 2, 6, 256, 65, 1},
+                           {1, 1, 48, 17, 1, 130}, {0, 2, 3, 4, 5, 6},     {1, 2, 0, 3, 4, 5},
+                           {1, 2, 3, 0, 4, 5},     {1, 1, 2, 3, 4, 0}};
+
+std::string text(const Sizes& n) {
+  return Shape{n.batch, n.heads, n.queries, n.keys, n.width, n.value_width}.to_string();
+}
+
+TEST(Attention, MatchesPlainLoops) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const Sizes& n : all_sizes) {
+      SCOPED_TRACE(text(n));
+      expect_right(problem_of(n, dtype, plain(n)));
+    }
+  }
+}
+
+TEST(Attention, CausalMatchesPlainLoops) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const Sizes& n : all_sizes) {
+      SCOPED_TRACE(text(n));
+      AttentionRule rule = plain(n);
+      rule.causal = true;
+      expect_right(problem_of(n, dtype, rule));
+    }
+  }
+}
+
+Tensor random_mask(const Shape& shape) {
+  Generator generator(3);
+  std::vector<bool> values(static_cast<size_t>(shape.numel()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = generator.below(4) != 0;
+  }
+  return Tensor::from_vector(values, shape);
+}
+
+TEST(Attention, MaskBiasAndDropoutMatchPlainLoops) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const Sizes& n : all_sizes) {
+      SCOPED_TRACE(text(n));
+      AttentionRule rule = plain(n);
+      Problem p = problem_of(n, dtype, rule);
+      p.mask = random_mask(p.scores());
+      expect_right(p);
+      p.bias = random_tensor(p.scores(), dtype, 5);
+      p.rule.dropout = 0.3;
+      p.rule.random = {9, 2, 7};
+      expect_right(p);
+      p.rule.causal = true;
+      expect_right(p);
+    }
+  }
+}
+
+TEST(Attention, ReadsAndWritesAnyLayout) {
+  for (const Layout layout : layouts) {
+    for (const Sizes& n : {Sizes{2, 3, 5, 7, 3, 4}, {1, 2, 97, 129, 20, 17}}) {
+      SCOPED_TRACE(text(n));
+      expect_right(problem_of(n, DType::f32, plain(n)), layout);
+      expect_right(problem_of(n, DType::f64, plain(n)), layout);
+    }
+  }
+}
+
+// Masks and biases that repeat by strides of 0, along keys, queries, heads and batch.
+TEST(Attention, ReadsRepeatedMasksAndBiases) {
+  const Sizes n = {2, 2, 53, 261, 4, 4};
+  const Shape scores = {2, 2, 53, 261};
+  for (const Shape& kept : {Shape{1, 1, 1, 261}, {2, 1, 1, 261}, {1, 1, 53, 1}, {1, 2, 53, 261}}) {
+    const auto repeated = [&](const Tensor& x) {
+      Shape strides = x.strides();
+      for (int d = 0; d < 4; ++d) {
+        strides[d] = kept[d] == 1 ? 0 : strides[d];
+      }
+      return x.as_strided(scores, strides, 0);
+    };
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      SCOPED_TRACE(kept.to_string());
+      Problem p = problem_of(n, dtype, plain(n));
+      p.mask = repeated(random_mask(kept));
+      p.bias = repeated(random_tensor(kept, dtype, 5));
+      expect_right(p);
+    }
+  }
+}
+
+// Scores far apart: the running maximum keeps every exponential in range.
+TEST(Attention, LargeScoresDoNotOverflow) {
+  const Sizes n = {1, 1, 3, 300, 2, 2};
+  AttentionRule rule = plain(n);
+  rule.scale = 200;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    Problem p = problem_of(n, dtype, rule);
+    const Results r = attend(p);
+    for (const double value : r.y.to_doubles()) {
+      EXPECT_LE(std::abs(value), 2);
+    }
+    for (const Tensor& x : {r.dquery, r.dkey, r.dvalue}) {
+      for (const double value : x.to_doubles()) {
+        EXPECT_TRUE(std::isfinite(value));
+      }
+    }
+  }
+}
+
+// Rows of zeros, the last key only for the last query, NaN in it and in what nobody sees.
+TEST(Attention, NothingPassesTheMask) {
+  const Sizes n = {1, 1, 100, 300, 3, 5};
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const double bad : {nan, infinity, -infinity}) {
+      Problem p = problem_of(n, dtype, plain(n));
+      std::vector<bool> may(static_cast<size_t>(p.scores().numel()), true);
+      for (int64_t l = 0; l < n.queries; ++l) {
+        for (int64_t s = 0; s < n.keys; ++s) {
+          may[static_cast<size_t>(l * n.keys + s)] = s != 7 && s != 299 && l != 4;
+        }
+      }
+      p.mask = Tensor::from_vector(may, p.scores());
+      const ByHand clean = by_hand(p);
+      const auto spoil = [&](const Tensor& x, int64_t row) {
+        dispatch_floating("spoil", dtype, [&]<typename T>(T) {
+          std::fill_n(x.data<T>() + row * x.dim(3), x.dim(3), static_cast<T>(bad));
+        });
+      };
+      for (const int64_t s : {7, 299}) {
+        spoil(p.key, s);
+        spoil(p.value, s);
+      }
+      spoil(p.query, 4);
+      spoil(p.dy, 4);
+      const Results actual = attend(p);
+      const double tolerance = 30 * tolerance_of(dtype);
+      expect_close(actual.y, clean.y, tolerance);
+      expect_close(actual.dquery, clean.dquery, tolerance);
+      expect_close(actual.dkey, clean.dkey, tolerance);
+      expect_close(actual.dvalue, clean.dvalue, tolerance);
+      expect_close(actual.dbias, clean.dbias, tolerance);
+      EXPECT_EQ(actual.log_sum.to_doubles()[4], infinity);
+    }
+  }
+}
+
+TEST(Attention, NanInAQuerySpoilsItsRow) {
+  const Sizes n = {1, 1, 2, 3, 2, 2};
+  Problem p = problem_of(n, DType::f64, plain(n));
+  p.query.data<double>()[0] = nan;
+  const std::vector<double> y = attend(p).y.to_doubles();
+  EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]));
+  EXPECT_FALSE(std::isnan(y[2]) || std::isnan(y[3]));
+}
+
+TEST(Attention, DoesNotDependOnTheThreads) {
+  for (const Sizes& n : {Sizes{1, 1, 500, 700, 8, 8}, {3, 2, 100, 150, 8, 8}}) {
+    AttentionRule rule = plain(n);
+    rule.causal = true;
+    rule.dropout = 0.1;
+    const Problem p = problem_of(n, DType::f32, rule);
+    expect_same_for_any_threads([&] { return attend(p).y; });
+    expect_same_for_any_threads([&] { return attend(p).dquery; });
+    expect_same_for_any_threads([&] { return attend(p).dkey; });
+    expect_same_for_any_threads([&] { return attend(p).dvalue; });
+  }
+}
+
+}  // namespace
+}  // namespace heed::kernels::test
