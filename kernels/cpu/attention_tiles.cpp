@@ -386,13 +386,9 @@ void score_gradient(const ScoreTile<T>& weights, T* dweights, const T* delta) {
 
 template <typename T>
 TileKernels<T> kernels() {
-  return {lanes<T>(),         most_vectors * lanes<T>(),
-          most_rows,          pack<T>,
-          pack_transposed<T>, unpack<T>,
-          row_products<T>,    product<T>,
-          add_bias<T>,        apply_mask<T>,
-          online_softmax<T>,  weights<T>,
-          score_gradient<T>};
+  return {lanes<T>(),    most_vectors * lanes<T>(), pack<T>,    pack_transposed<T>,
+          unpack<T>,     row_products<T>,           product<T>, add_bias<T>,
+          apply_mask<T>, online_softmax<T>,         weights<T>, score_gradient<T>};
 }
 TileKernels<float> kernels_f32() { return kernels<float>(); }
 TileKernels<double> kernels_f64() { return kernels<double>(); }

@@ -49,9 +49,8 @@ struct ScoreTile {
 
 template <typename T>
 struct TileKernels {
-  int64_t lanes;         // elements of a vector
-  int64_t panel_width;   // the widest panel
-  int64_t rows_at_once;  // products are fastest with a multiple of so many rows
+  int64_t lanes;        // elements of a vector
+  int64_t panel_width;  // the widest panel
 
   // to = scale * x, x (rows, columns) with any strides; false when x holds inf or NaN.
   bool (*pack)(const Strided<T>& x, int64_t rows, int64_t columns, T scale, const Panels<T>& to);
