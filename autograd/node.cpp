@@ -40,19 +40,22 @@ Variable::~Variable() {
   if (producer == nullptr) {
     return;
   }
-  // The first destructor on this thread drains the queue; those it sets off only add to it.
-  thread_local std::vector<std::shared_ptr<Node>> queue;
-  thread_local bool draining = false;
-  queue.push_back(std::move(producer));
-  if (draining) {
+  // The first destructor on this thread drains the queue; those it sets off only add to it. What
+  // outlives the call is a plain pointer, so that tensors of static lifetime, destroyed after the
+  // thread's own objects, may come here too.
+  thread_local std::vector<std::shared_ptr<Node>>* draining = nullptr;
+  if (draining != nullptr) {
+    draining->push_back(std::move(producer));
     return;
   }
-  draining = true;
+  std::vector<std::shared_ptr<Node>> queue;
+  draining = &queue;
+  producer.reset();
   while (!queue.empty()) {
     const std::shared_ptr<Node> node = std::move(queue.back());
     queue.pop_back();
   }
-  draining = false;
+  draining = nullptr;
 }
 
 std::shared_ptr<Variable> variable_of(const Tensor& tensor) {

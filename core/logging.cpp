@@ -2,9 +2,11 @@
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <memory>
 
 #include "core/error.h"
@@ -33,13 +35,17 @@ spdlog::level::level_enum to_spdlog(Level level) {
 struct Logger {
   Logger()
       : terminal(std::make_shared<spdlog::sinks::stderr_color_sink_mt>()),
-        logger("heed", terminal) {
+        all(std::make_shared<spdlog::sinks::dist_sink_mt>()),
+        logger("heed", all) {
     terminal->set_pattern("%v");
+    all->add_sink(terminal);
     logger.set_level(spdlog::level::info);
+    logger.flush_on(spdlog::level::debug);
   }
   std::shared_ptr<spdlog::sinks::stderr_color_sink_mt> terminal;
+  std::shared_ptr<spdlog::sinks::dist_sink_mt> all;  // its sinks change while others write
   spdlog::logger logger;
-  Level level = Level::info;
+  std::atomic<Level> level = Level::info;
 };
 
 Logger& instance() {
@@ -57,19 +63,18 @@ void set_level(Level level) {
 Level level() { return instance().level; }
 
 void set_file(const std::string& path) {
-  auto& sinks = instance().logger.sinks();
-  sinks.assign(1, instance().terminal);
+  Logger& logger = instance();
+  logger.all->set_sinks({logger.terminal});
   if (path.empty()) {
     return;
   }
   try {
     auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
     file->set_pattern("%Y-%m-%d %H:%M:%S %v");
-    sinks.push_back(std::move(file));
+    logger.all->add_sink(std::move(file));
   } catch (const spdlog::spdlog_ex& failure) {
     throw Error("log", failure.what());  // names the file and the reason
   }
-  instance().logger.flush_on(spdlog::level::debug);
 }
 
 void write(Level level, std::string_view area, std::string_view text) {

@@ -17,8 +17,8 @@ enum class Level { debug, info, warning, error, off };
 
 HEED_EXPORT void set_level(Level level);
 HEED_EXPORT Level level();
-// Lines are also appended to this file from here on; an empty path stops that.
-// Throws Error when the file cannot be opened.
+// Lines are also appended to this file from here on; an empty path stops that. Other threads may
+// be writing. Throws Error when the file cannot be opened.
 HEED_EXPORT void set_file(const std::string& path);
 
 HEED_EXPORT void write(Level level, std::string_view area, std::string_view text);

@@ -82,17 +82,13 @@ class CpuMemory final : public DeviceMemory {
     const std::lock_guard lock(mutex_);
     statistics_.peak_in_use = statistics_.in_use;
   }
-  void release_cache() override {
-    const std::lock_guard lock(mutex_);
-    release_all();
-  }
 
  private:
   void* system_allocate(size_t bytes) {
     ++statistics_.system_calls;
     void* pointer = std::aligned_alloc(64, bytes);
     if (pointer == nullptr) {
-      release_all();
+      release_cache();
       pointer = std::aligned_alloc(64, bytes);
     }
     HEED_CHECK(pointer != nullptr, "memory", "no more memory: {} bytes asked for, {} in use", bytes,
@@ -101,7 +97,7 @@ class CpuMemory final : public DeviceMemory {
     return pointer;
   }
 
-  void release_all() {
+  void release_cache() {
     for (auto& free_list : free_) {
       for (void* pointer : free_list) {
         std::free(pointer);
@@ -116,30 +112,15 @@ class CpuMemory final : public DeviceMemory {
   MemoryStatistics statistics_;
 };
 
-constexpr int max_cuda_devices = 16;
-std::array<DeviceMemory*, max_cuda_devices> cuda_memory{};
-
 }  // namespace
 
 DeviceMemory& device_memory(Device device) {
-  if (device.kind == DeviceKind::cpu) {
-    // Never destroyed: tensors with static lifetime may outlive everything else.
-    static auto* const memory = new CpuMemory;
-    return *memory;
-  }
-  DeviceMemory* memory = device.index >= 0 && device.index < max_cuda_devices
-                             ? cuda_memory[static_cast<size_t>(device.index)]
-                             : nullptr;
-  HEED_CHECK_INPUT(memory != nullptr, "device",
+  HEED_CHECK_INPUT(device.kind == DeviceKind::cpu, "device",
                    "{} was asked for, but this build has no CUDA (configure with -DHEED_CUDA=ON)",
                    device_name(device));
+  // Never destroyed: tensors with static lifetime may outlive everything else.
+  static auto* const memory = new CpuMemory;
   return *memory;
-}
-
-void register_device_memory(Device device, DeviceMemory* memory) {
-  HEED_ASSERT(device.kind == DeviceKind::cuda && device.index < max_cuda_devices, "{}",
-              device_name(device));
-  cuda_memory[static_cast<size_t>(device.index)] = memory;
 }
 
 }  // namespace heed

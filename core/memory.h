@@ -29,14 +29,10 @@ class HEED_EXPORT DeviceMemory {
   virtual void zero(void* device, size_t bytes) = 0;
   virtual MemoryStatistics statistics() const = 0;
   virtual void reset_peak() = 0;
-  virtual void release_cache() = 0;
 };
 
 // Throws Error when the device is not in this build:
 //   "[device] cuda was asked for, but this build has no CUDA (configure with -DHEED_CUDA=ON)"
 HEED_EXPORT DeviceMemory& device_memory(Device device);
-
-// A backend calls this for its device before the first tensor there. The object must outlive all.
-HEED_EXPORT void register_device_memory(Device device, DeviceMemory* memory);
 
 }  // namespace heed

@@ -20,8 +20,8 @@ bool blank(const std::string& text) {
   if (first == std::string::npos || static_cast<unsigned char>(text[first]) < 0x80) {
     return first == std::string::npos;
   }
-  const std::vector<std::string> rest = code_points(std::string_view(text).substr(first));
-  return std::all_of(rest.begin(), rest.end(), [](const std::string& c) { return is_space(c); });
+  const std::u32string rest = decode_utf8(std::string_view(text).substr(first));
+  return std::all_of(rest.begin(), rest.end(), is_space);
 }
 
 PairCorpus from_tsv(const std::string& path, const CorpusOptions& options) {

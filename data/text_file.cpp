@@ -106,7 +106,6 @@ TextFile parse_text(std::string_view bytes, const std::string& name, InvalidUtf8
   file.name = name;
   if (bytes.starts_with(byte_order_mark)) {
     bytes.remove_prefix(byte_order_mark.size());
-    file.byte_order_mark = true;
   }
   refuse_what_is_no_text(bytes, name);
   const bool has_newline = bytes.find('\n') != std::string_view::npos;

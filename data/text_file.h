@@ -7,8 +7,8 @@
 
 #include "core/export.h"
 
-// Text files as users have them. Only LF ends a line; a CR before it is removed and counted, as is
-// a byte order mark; every other character (NUL, VT, FF, U+0085, U+2028) is an ordinary one.
+// Text files as users have them. Only LF ends a line; a CR before it is removed and counted; a byte
+// order mark is removed; every other character (NUL, VT, FF, U+0085, U+2028) is an ordinary one.
 namespace heed::data {
 
 enum class InvalidUtf8 { error, replace };
@@ -18,7 +18,6 @@ struct TextFile {
   std::vector<std::string> lines;  // without their ends; a missing last newline is no matter
   int64_t carriage_returns = 0;
   int64_t replaced = 0;  // invalid parts turned into U+FFFD
-  bool byte_order_mark = false;
 };
 
 // Throws InputError naming file, line and byte, and the remedy, for what is no UTF-8 text: a

@@ -26,12 +26,13 @@ class WordTokenizer final : public Tokenizer {
   std::vector<std::string> encode(std::string_view text) const override {
     std::vector<std::string> words;
     bool in_word = false;
-    for (std::string& point : code_points(prepare(text, lowercase_))) {
+    for (const char32_t point : decode_utf8(prepare(text, lowercase_))) {
       const bool word = is_word_character(point);
-      if (word && in_word) {
-        words.back() += point;
-      } else if (word || !is_space(point)) {
-        words.push_back(std::move(point));
+      if (!is_space(point)) {
+        if (!word || !in_word) {
+          words.emplace_back();
+        }
+        append_utf8(words.back(), point);
       }
       in_word = word;
     }

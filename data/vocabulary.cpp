@@ -104,12 +104,4 @@ Vocabulary Vocabulary::restore(const std::string& state) {
   return Vocabulary(std::move(tokens));
 }
 
-uint64_t Vocabulary::hash() const {
-  uint64_t hash = 0xCBF29CE484222325;
-  for (const char byte : state()) {
-    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
-  }
-  return hash;
-}
-
 }  // namespace heed::data

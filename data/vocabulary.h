@@ -39,9 +39,8 @@ class HEED_EXPORT Vocabulary {
   // Leaves out padding, start and end; unknown becomes "<unk>".
   std::vector<std::string> decode(const std::vector<int32_t>& ids) const;
 
-  // Of the tokens in order: two vocabularies are alike exactly when their hashes are (FNV-1a, 64).
-  uint64_t hash() const;
-  // A text that holds any token, newlines and NUL included, and back.
+  // A text that holds any token, newlines and NUL included, and back. Two vocabularies are alike
+  // exactly when their texts are.
   std::string state() const;
   static Vocabulary restore(const std::string& state);
 

@@ -142,16 +142,18 @@ class HEED_EXPORT Backend {
   virtual void log_softmax_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) = 0;
 
   // --- losses -----------------------------------------------------------------------------------
-  // For every row n with targets[n] != ignore: nll[n] = lse[n] - logits[n, t], and
-  // loss[n] = (1 - s) nll[n] + s / V sum_v (lse[n] - logits[n, v]); 0 for ignored rows, whose
-  // logits are not read. logits (N, V) dense; targets (N) i32; loss, nll, lse (N).
+  // For every row n with targets[n] != ignore: largest[n] = max_v logits[n, v],
+  // sum[n] = sum_v exp(logits[n, v] - largest[n]), lse[n] = largest[n] + log(sum[n]),
+  // nll[n] = lse[n] - logits[n, t], loss[n] = (1 - s) nll[n] + s / V sum_v (lse[n] - logits[n, v]).
+  // An ignored row gives 0 (sum: 1) and is not read. logits (N, V) dense; targets (N) i32; all
+  // others (N). Backward reads largest and sum: their lse, rounded, would cost it digits.
   virtual void cross_entropy(const Tensor& logits, const Tensor& targets, double smoothing,
                              int64_t ignore, const Tensor& loss, const Tensor& nll,
-                             const Tensor& lse) = 0;
+                             const Tensor& largest, const Tensor& sum) = 0;
   // dlogits[n, v] = dloss[n] (exp(logits[n, v] - lse[n]) - (1 - s) [v = t] - s / V). dloss: any.
   virtual void cross_entropy_backward(const Tensor& logits, const Tensor& targets, double smoothing,
-                                      int64_t ignore, const Tensor& lse, const Tensor& dloss,
-                                      const Tensor& dlogits) = 0;
+                                      int64_t ignore, const Tensor& largest, const Tensor& sum,
+                                      const Tensor& dloss, const Tensor& dlogits) = 0;
 
   // --- layer norm (Ba et al. 2016) --------------------------------------------------------------
   // y = (x - mean) rstd weight + bias over rows of C: x (N, C) dense; weight (C); bias (C) or

@@ -126,10 +126,10 @@ void Module::convert(DType dtype, Device device) {
   }
 }
 
-void Module::set_training(bool training) {
-  training_ = training;
+void Module::collect_modes(std::vector<std::pair<Module*, bool>>& modes) {
+  modes.emplace_back(this, training_);
   for (const auto& [name, child] : children_) {
-    child->set_training(training);
+    child->collect_modes(modes);
   }
 }
 
@@ -160,9 +160,17 @@ std::string Module::describe() const {
   return text + fmt::format("{} parameters\n", parameter_count());
 }
 
-EvaluationScope::EvaluationScope(Module& module) : module_(module), before_(module.training()) {
-  module_.set_training(false);
+EvaluationScope::EvaluationScope(Module& module) {
+  module.collect_modes(before_);
+  for (const auto& [part, mode] : before_) {
+    part->training_ = false;
+  }
 }
-EvaluationScope::~EvaluationScope() { module_.set_training(before_); }
+
+EvaluationScope::~EvaluationScope() {
+  for (const auto& [part, mode] : before_) {
+    part->training_ = mode;
+  }
+}
 
 }  // namespace heed::nn

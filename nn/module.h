@@ -52,7 +52,8 @@ class HEED_EXPORT Module {
 
  private:
   friend class EvaluationScope;
-  void set_training(bool training);
+  // This module and all below it, each with its mode.
+  void collect_modes(std::vector<std::pair<Module*, bool>>& modes);
   void collect(const std::string& prefix, std::vector<NamedTensor>& all) const;
   int64_t describe_into(const std::string& indent, std::string& text) const;
 
@@ -61,8 +62,8 @@ class HEED_EXPORT Module {
   bool training_ = true;
 };
 
-// While one lives, the module is in evaluation mode (no dropout) and nothing is recorded; the mode
-// before it comes back at the end, however that is reached.
+// While one lives, the module and all below it are in evaluation mode (no dropout) and nothing is
+// recorded; at the end, however that is reached, each is in the mode it was in before.
 class HEED_EXPORT EvaluationScope {
  public:
   explicit EvaluationScope(Module& module);
@@ -71,8 +72,7 @@ class HEED_EXPORT EvaluationScope {
   EvaluationScope& operator=(const EvaluationScope&) = delete;
 
  private:
-  Module& module_;
-  bool before_;
+  std::vector<std::pair<Module*, bool>> before_;
   NoGradScope no_grad_;
 };
 

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <numeric>
 
 #include "autograd/functions.h"
 #include "autograd/functions/support.h"
@@ -12,26 +13,21 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
                            const CrossEntropyOptions& options) {
   const int64_t classes = logits.dim(-1);
   const Tensor rows = reshape(logits, {-1, classes});
-  const std::vector<int32_t> ids = targets.to_vector<int32_t>();
-  std::vector<bool> counted;
-  std::vector<bool> one_hot(ids.size() * static_cast<size_t>(classes), false);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    counted.push_back(ids[i] != options.ignore_index);
-    if (counted.back()) {
-      one_hot[i * static_cast<size_t>(classes) + static_cast<size_t>(ids[i])] = true;
-    }
-  }
-  const auto count = static_cast<int64_t>(ids.size());
-  const Tensor counts = Tensor::from_vector(counted, {count, 1}, logits.device());
-  const Tensor is_target = Tensor::from_vector(one_hot, {count, classes}, logits.device());
+  const Tensor ids = reshape(targets, {-1, 1});
+  std::vector<int32_t> every_class(static_cast<size_t>(classes));
+  std::iota(every_class.begin(), every_class.end(), 0);
+  const Tensor is_target =
+      equal(ids, Tensor::from_vector(every_class, {1, classes}, logits.device()));
+  const Tensor counts = not_equal(
+      ids, Tensor::scalar(static_cast<double>(options.ignore_index), DType::i32, logits.device()));
   const Tensor zero = Tensor::zeros({}, logits.dtype(), logits.device());
   // An ignored row becomes a row of zeros before anything is computed from it.
-  const Tensor log_p = log_softmax(where(counts, rows, zero));
+  const Tensor log_p = where(counts, log_softmax(where(counts, rows, zero)), zero);
   const Tensor nll = negate(sum(where(is_target, log_p, zero)));
   if (options.label_smoothing == 0) {
     return {nll, nll.detach()};
   }
-  const Tensor all = negate(sum(where(counts, log_p, zero)));
+  const Tensor all = negate(sum(log_p));
   const double eps = options.label_smoothing;
   return {nll * (1 - eps) + all * (eps / static_cast<double>(classes)), nll.detach()};
 }

@@ -100,6 +100,8 @@ void check_cross_entropy(const Tensor& logits, const Tensor& targets,
   HEED_CHECK(targets.shape() == expected, "cross_entropy",
              "targets (...) do not fit logits (..., V): {}, {}", describe("targets", targets),
              describe("logits", logits));
+  HEED_CHECK(options.ignore_index == static_cast<int32_t>(options.ignore_index), "cross_entropy",
+             "ignore_index {} is no i32", options.ignore_index);
   HEED_CHECK(options.label_smoothing >= 0 && options.label_smoothing < 1, "cross_entropy",
              "label smoothing {} is not in [0, 1)", options.label_smoothing);
   if (targets.device().kind != DeviceKind::cpu) {
@@ -127,21 +129,22 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
   const Tensor flat_targets = view(dense(targets), {count});
   const Tensor loss = empty_like(logits, {count});
   const Tensor nll = empty_like(logits, {count});
-  const Tensor lse = empty_like(logits, {count});
+  const Tensor largest = empty_like(logits, {count});
+  const Tensor sum = empty_like(logits, {count});
   const auto [smoothing, ignore] = options;
-  backend(logits).cross_entropy(rows, flat_targets, smoothing, ignore, loss, nll, lse);
-  const Tensor loss_sum =
-      record("cross_entropy", {logits}, total(loss),
-             [rows = Saved(rows), targets_saved = Saved(flat_targets), lse = Saved(lse), count,
-              smoothing = smoothing, ignore = ignore,
-              shape = logits.shape()](const BackwardContext& context) -> Gradients {
-               const Tensor& x = context.get(rows);
-               const Tensor dlogits = empty_like(x);
-               const Tensor g = broadcast_to(context.cotangent(), {count});
-               backend(x).cross_entropy_backward(x, context.get(targets_saved), smoothing, ignore,
-                                                 context.get(lse), g, dlogits);
-               return {view(dlogits, shape)};
-             });
+  backend(logits).cross_entropy(rows, flat_targets, smoothing, ignore, loss, nll, largest, sum);
+  const Tensor loss_sum = record(
+      "cross_entropy", {logits}, total(loss),
+      [rows = Saved(rows), targets_saved = Saved(flat_targets), largest = Saved(largest),
+       sum = Saved(sum), count, smoothing = smoothing, ignore = ignore,
+       shape = logits.shape()](const BackwardContext& context) -> Gradients {
+        const Tensor& x = context.get(rows);
+        const Tensor dlogits = empty_like(x);
+        const Tensor g = broadcast_to(context.cotangent(), {count});
+        backend(x).cross_entropy_backward(x, context.get(targets_saved), smoothing, ignore,
+                                          context.get(largest), context.get(sum), g, dlogits);
+        return {view(dlogits, shape)};
+      });
   return {loss_sum, total(nll)};
 }
 

@@ -8,15 +8,6 @@ using namespace support;
 
 namespace {
 
-Tensor swap_last(const Tensor& x) {
-  Shape shape = x.shape();
-  Shape strides = x.strides();
-  const int last = x.rank() - 1;
-  std::swap(shape[last], shape[last - 1]);
-  std::swap(strides[last], strides[last - 1]);
-  return x.as_strided(shape, strides, x.offset());
-}
-
 Shape with_matrix(Shape batch, int64_t rows, int64_t columns) {
   batch.push_back(rows);
   batch.push_back(columns);
@@ -54,10 +45,10 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                   Tensor da;
                   Tensor db;
                   if (context.needs(0)) {
-                    da = sum_to(matmul_raw(g, swap_last(context.get(b_saved))), a_shape);
+                    da = sum_to(matmul_raw(g, transposed(context.get(b_saved))), a_shape);
                   }
                   if (context.needs(1)) {
-                    db = sum_to(matmul_raw(swap_last(context.get(a_saved)), g), b_shape);
+                    db = sum_to(matmul_raw(transposed(context.get(a_saved)), g), b_shape);
                   }
                   return {da, db};
                 });
@@ -95,7 +86,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                     dx = view(matmul_raw(g, context.get(w_saved)), x_shape);
                   }
                   if (context.needs(1)) {
-                    dw = matmul_raw(swap_last(g), context.get(x_saved));
+                    dw = matmul_raw(transposed(g), context.get(x_saved));
                   }
                   if (context.needs(2)) {
                     dbias = sum_to(g, {g.dim(1)});

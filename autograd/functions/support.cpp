@@ -75,6 +75,16 @@ Tensor as_rows(const Tensor& x) {
   return view(dense(x), {rows, width});
 }
 
+Tensor transposed(const Tensor& x, int dim_a, int dim_b) {
+  const int a = normalize_dim("transpose", dim_a, x.rank());
+  const int b = normalize_dim("transpose", dim_b, x.rank());
+  Shape shape = x.shape();
+  Shape strides = x.strides();
+  std::swap(shape[a], shape[b]);
+  std::swap(strides[a], strides[b]);
+  return x.as_strided(shape, strides, x.offset());
+}
+
 Tensor view(const Tensor& x, const Shape& shape) {
   HEED_ASSERT(x.is_contiguous() && x.numel() == shape.numel(), "{} as {}", x.shape().to_string(),
               shape.to_string());

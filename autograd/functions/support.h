@@ -35,6 +35,8 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape);
 Tensor sum_to(const Tensor& x, const Shape& shape);
 // (..., C) as (N, C), contiguous; a rank-1 tensor gives N = 1.
 Tensor as_rows(const Tensor& x);
+// x with two dimensions swapped, in place.
+Tensor transposed(const Tensor& x, int dim_a = -2, int dim_b = -1);
 // Contiguous memory under another shape of the same size.
 Tensor view(const Tensor& x, const Shape& shape);
 

@@ -12,14 +12,6 @@ void check_defined(const char* op, const Tensor& x) {
   HEED_CHECK(x.defined(), op, "the input is undefined");
 }
 
-Tensor transpose_raw(const Tensor& x, int a, int b) {
-  Shape shape = x.shape();
-  Shape strides = x.strides();
-  std::swap(shape[a], shape[b]);
-  std::swap(strides[a], strides[b]);
-  return x.as_strided(shape, strides, x.offset());
-}
-
 Tensor slice_raw(const Tensor& x, int dim, int64_t begin, int64_t end) {
   Shape shape = x.shape();
   shape[dim] = end - begin;
@@ -80,11 +72,9 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 
 Tensor transpose(const Tensor& x, int dim_a, int dim_b) {
   check_defined("transpose", x);
-  const int a = normalize_dim("transpose", dim_a, x.rank());
-  const int b = normalize_dim("transpose", dim_b, x.rank());
-  return record("transpose", {x}, transpose_raw(x, a, b),
-                [a, b](const BackwardContext& context) -> Gradients {
-                  return {transpose_raw(context.cotangent(), a, b)};
+  return record("transpose", {x}, transposed(x, dim_a, dim_b),
+                [dim_a, dim_b](const BackwardContext& context) -> Gradients {
+                  return {transposed(context.cotangent(), dim_a, dim_b)};
                 });
 }
 

@@ -228,6 +228,11 @@ std::vector<ErrorCase> particular_errors() {
          cross_entropy(f64({1, 3}), i32({0}), {1.0, -100});
        },
        "[cross_entropy] label smoothing 1 is not in [0, 1)"},
+      {"cross_entropy",
+       [] {
+         cross_entropy(f64({1, 3}), i32({0}), {0.1, int64_t{1} << 40});
+       },
+       "[cross_entropy] ignore_index 1099511627776 is no i32"},
       {"layer_norm",
        [] {
          layer_norm(f64({2, 3}), f64({2}), f64({3}));

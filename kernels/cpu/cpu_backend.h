@@ -38,10 +38,11 @@ class CpuBackend final : public Backend {
   void softmax_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) override;
   void log_softmax_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) override;
   void cross_entropy(const Tensor& logits, const Tensor& targets, double smoothing, int64_t ignore,
-                     const Tensor& loss, const Tensor& nll, const Tensor& lse) override;
+                     const Tensor& loss, const Tensor& nll, const Tensor& largest,
+                     const Tensor& sum) override;
   void cross_entropy_backward(const Tensor& logits, const Tensor& targets, double smoothing,
-                              int64_t ignore, const Tensor& lse, const Tensor& dloss,
-                              const Tensor& dlogits) override;
+                              int64_t ignore, const Tensor& largest, const Tensor& sum,
+                              const Tensor& dloss, const Tensor& dlogits) override;
   void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
                   const Tensor& y, const Tensor& mean, const Tensor& rstd) override;
   void layer_norm_backward(const Tensor& x, const Tensor& weight, const Tensor& mean,

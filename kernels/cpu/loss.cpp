@@ -9,7 +9,7 @@ namespace heed::kernels {
 
 void CpuBackend::cross_entropy(const Tensor& logits, const Tensor& targets, double smoothing,
                                int64_t ignore, const Tensor& loss, const Tensor& nll,
-                               const Tensor& lse) {
+                               const Tensor& largest, const Tensor& sum) {
   const int64_t classes = logits.dim(1);
   dispatch_floating("cross_entropy", logits.dtype(), [&]<typename T>(T) {
     const auto eps = static_cast<T>(smoothing);
@@ -17,22 +17,25 @@ void CpuBackend::cross_entropy(const Tensor& logits, const Tensor& targets, doub
       const T* row = logits.data<T>() + n * classes;
       const int32_t target = targets.data<int32_t>()[n];
       if (target == ignore) {
-        loss.data<T>()[n] = nll.data<T>()[n] = lse.data<T>()[n] = 0;
+        loss.data<T>()[n] = nll.data<T>()[n] = largest.data<T>()[n] = 0;
+        sum.data<T>()[n] = 1;
         return;
       }
-      const T largest = largest_of(row, classes);
-      const T log_sum = std::log(vector_math::sum_exp_minus(row, largest, classes));
-      lse.data<T>()[n] = largest + log_sum;
+      const T top = largest_of(row, classes);
+      const T total = vector_math::sum_exp_minus(row, top, classes);
+      largest.data<T>()[n] = top;
+      sum.data<T>()[n] = total;
+      const T log_sum = std::log(total);
       // Differences before sums: a large logit would cost the loss its digits.
-      const T own = (largest - row[target]) + log_sum;
+      const T own = (top - row[target]) + log_sum;
       nll.data<T>()[n] = own;
       T all = 0;
       if (eps != 0) {
-        double sum = 0;
+        double distance = 0;
         for (int64_t v = 0; v < classes; ++v) {
-          sum += static_cast<double>(largest - row[v]);
+          distance += static_cast<double>(top - row[v]);
         }
-        all = static_cast<T>(sum / static_cast<double>(classes)) + log_sum;
+        all = static_cast<T>(distance / static_cast<double>(classes)) + log_sum;
       }
       loss.data<T>()[n] = (1 - eps) * own + eps * all;
     });
@@ -40,8 +43,9 @@ void CpuBackend::cross_entropy(const Tensor& logits, const Tensor& targets, doub
 }
 
 void CpuBackend::cross_entropy_backward(const Tensor& logits, const Tensor& targets,
-                                        double smoothing, int64_t ignore, const Tensor& lse,
-                                        const Tensor& dloss, const Tensor& dlogits) {
+                                        double smoothing, int64_t ignore, const Tensor& largest,
+                                        const Tensor& sum, const Tensor& dloss,
+                                        const Tensor& dlogits) {
   const int64_t classes = logits.dim(1);
   dispatch_floating("cross_entropy_backward", logits.dtype(), [&]<typename T>(T) {
     const auto hit = static_cast<T>(1 - smoothing);
@@ -55,9 +59,10 @@ void CpuBackend::cross_entropy_backward(const Tensor& logits, const Tensor& targ
         return;
       }
       const T g = dloss.data<T>()[n * dloss.strides()[0]];
-      vector_math::exp_minus(row, lse.data<T>()[n], out, classes);
+      vector_math::exp_minus(row, largest.data<T>()[n], out, classes);
+      const T scale = 1 / sum.data<T>()[n];
       for (int64_t v = 0; v < classes; ++v) {
-        out[v] = g * (out[v] - spread);
+        out[v] = g * (out[v] * scale - spread);
       }
       out[target] -= g * hit;
     });

@@ -1,8 +1,12 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -21,24 +25,35 @@ struct Matrix {
   const T* column(int64_t j) const { return data + (transposed == CblasNoTrans ? j : j * leading); }
 };
 
-void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int64_t m, int64_t n, int64_t k, const float* a,
-          int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
-  cblas_sgemm(CblasRowMajor, ta, tb, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
-              1.0F, a, static_cast<int>(lda), b, static_cast<int>(ldb), beta, c,
-              static_cast<int>(ldc));
-}
-void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int64_t m, int64_t n, int64_t k, const double* a,
-          int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc) {
-  cblas_dgemm(CblasRowMajor, ta, tb, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
-              1.0, a, static_cast<int>(lda), b, static_cast<int>(ldb), beta, c,
-              static_cast<int>(ldc));
+// Sizes and leading dimensions as BLAS takes them, with 32 bits as a rule.
+blasint blas_int(int64_t size) {
+  constexpr auto most = std::numeric_limits<blasint>::max();
+  HEED_CHECK(size <= most, "matmul",
+             "a matrix is too large for BLAS: it has a size or a row stride of {}, {} is the most",
+             size, most);
+  return static_cast<blasint>(size);
 }
 
+// Before anything is copied or split.
+void check_sizes(std::initializer_list<int64_t> sizes) {
+  for (const int64_t size : sizes) {
+    blas_int(size);
+  }
+}
+
+// y = a b + beta y, row-major.
 template <typename T>
 void product(const Matrix<T>& a, const Matrix<T>& b, int64_t m, int64_t n, int64_t k, T beta, T* y,
              int64_t y_leading) {
-  gemm(a.transposed, b.transposed, m, n, k, a.data, a.leading, b.data, b.leading, beta, y,
-       y_leading);
+  const auto gemm = [] {
+    if constexpr (std::is_same_v<T, float>) {
+      return cblas_sgemm;
+    } else {
+      return cblas_dgemm;
+    }
+  }();
+  gemm(CblasRowMajor, a.transposed, b.transposed, blas_int(m), blas_int(n), blas_int(k), T{1},
+       a.data, blas_int(a.leading), b.data, blas_int(b.leading), beta, y, blas_int(y_leading));
 }
 
 // Products with fewer multiplications than this run in place: waking the pool costs more.
@@ -52,30 +67,25 @@ constexpr int64_t tile = 16;
 template <typename T, typename After>
 void split_product(const Matrix<T>& a, const Matrix<T>& b, int64_t m, int64_t n, int64_t k, T beta,
                    T* y, int64_t y_leading, bool by_rows, After after) {
+  const auto split = [k](int64_t size, int64_t other_size, const auto& run) {
+    const int64_t tiles = (size + tile - 1) / tile;
+    const int64_t work = std::max<int64_t>(1, tile * other_size * k);
+    parallel_for(
+        tiles, std::max<int64_t>(1, least_work_a_part / work),
+        [&](int64_t first, int64_t last) { run(first * tile, std::min(size, last * tile)); });
+  };
   if (by_rows || m >= n) {
-    const int64_t tiles = (m + tile - 1) / tile;
-    const int64_t grain =
-        std::max<int64_t>(1, least_work_a_part / std::max<int64_t>(1, tile * n * k));
-    parallel_for(tiles, grain, [&](int64_t first, int64_t last) {
-      const int64_t begin = first * tile;
-      const int64_t end = std::min(m, last * tile);
-      Matrix<T> part = a;
-      part.data = a.row(begin);
-      product(part, b, end - begin, n, k, beta, y + begin * y_leading, y_leading);
+    split(m, n, [&](int64_t begin, int64_t end) {
+      product({a.row(begin), a.transposed, a.leading}, b, end - begin, n, k, beta,
+              y + begin * y_leading, y_leading);
       after(begin, end);
     });
-    return;
+  } else {
+    split(n, m, [&](int64_t begin, int64_t end) {
+      product(a, {b.column(begin), b.transposed, b.leading}, m, end - begin, k, beta, y + begin,
+              y_leading);
+    });
   }
-  const int64_t tiles = (n + tile - 1) / tile;
-  const int64_t grain =
-      std::max<int64_t>(1, least_work_a_part / std::max<int64_t>(1, tile * m * k));
-  parallel_for(tiles, grain, [&](int64_t first, int64_t last) {
-    const int64_t begin = first * tile;
-    const int64_t end = std::min(n, last * tile);
-    Matrix<T> part = b;
-    part.data = b.column(begin);
-    product(a, part, m, end - begin, k, beta, y + begin, y_leading);
-  });
 }
 
 // The matrices of a batch. Those that BLAS cannot read in place (neither stride is 1) are copied.
@@ -152,6 +162,7 @@ void CpuBackend::matmul(const Tensor& a, const Tensor& b, const Tensor& y, doubl
   if (y.numel() == 0) {
     return;
   }
+  check_sizes({m, n, k});
   dispatch_floating("matmul", y.dtype(), [&]<typename T>(T) {
     if (k == 0) {
       scale_in_place(*this, y, beta);
@@ -192,6 +203,7 @@ void CpuBackend::linear(const Tensor& x, const Tensor& w, const Tensor& bias, co
   if (y.numel() == 0) {
     return;
   }
+  check_sizes({rows, in, out});
   dispatch_floating("linear", y.dtype(), [&]<typename T>(T) {
     T* py = y.data<T>();
     const T* pb = bias.defined() ? bias.data<T>() : nullptr;

@@ -1,11 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <limits>
 
 #include "autograd/autograd.h"
 #include "autograd/functions.h"
-#include "core/error.h"
+#include "tests/support/error_of.h"
 
 namespace heed {
 namespace {
@@ -22,15 +23,6 @@ Tensor leaf(const Values& values) {
 Tensor returning(const Tensor& x, const std::function<Gradients()>& gradients) {
   return record("custom", {x}, x.clone(),
                 [gradients](const BackwardContext&) { return gradients(); });
-}
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was refused";
 }
 
 // --- accumulation
@@ -151,9 +143,9 @@ TEST(Engine, FrozenLeafGathersNothing) {
 }
 
 TEST(Engine, OnlyFloatingLeavesCanBeMarked) {
-  EXPECT_EQ(refusal([] { set_requires_grad(Tensor::zeros({2}, DType::i32)); }),
+  EXPECT_EQ(test::error_of([] { set_requires_grad(Tensor::zeros({2}, DType::i32)); }),
             "[requires_grad] only f32 and f64 tensors have gradients, this one is i32 (2)");
-  EXPECT_EQ(refusal([] {
+  EXPECT_EQ(test::error_of([] {
               set_requires_grad(square(leaf({1, 2})));
             }),
             "[requires_grad] the tensor (2) was computed by square; only leaves can be marked");
@@ -163,17 +155,17 @@ TEST(Engine, OnlyFloatingLeavesCanBeMarked) {
 // ------------------------------------------------------------------------
 
 TEST(Engine, OutputHasToDependOnSomething) {
-  EXPECT_EQ(refusal([] { backward(Tensor::zeros({}, DType::f64)); }),
+  EXPECT_EQ(test::error_of([] { backward(Tensor::zeros({}, DType::f64)); }),
             "[backward] the output () depends on nothing that requires a gradient");
 }
 
 TEST(Engine, CotangentHasToFit) {
   const Tensor x = leaf({1, 2});
-  EXPECT_EQ(refusal([&] { backward(square(x)); }),
+  EXPECT_EQ(test::error_of([&] { backward(square(x)); }),
             "[backward] an output of shape (2) needs a cotangent; only one element does without");
-  EXPECT_EQ(refusal([&] { backward(square(x), Tensor::zeros({3}, DType::f64)); }),
+  EXPECT_EQ(test::error_of([&] { backward(square(x), Tensor::zeros({3}, DType::f64)); }),
             "[backward] the cotangent does not match the output: f64 (3) and f64 (2)");
-  EXPECT_EQ(refusal([&] { backward(square(x), Tensor::zeros({2}, DType::f32)); }),
+  EXPECT_EQ(test::error_of([&] { backward(square(x), Tensor::zeros({2}, DType::f32)); }),
             "[backward] the cotangent does not match the output: f32 (2) and f64 (2)");
 }
 
@@ -182,7 +174,7 @@ TEST(Engine, SavedTensorChangedInPlaceIsNamed) {
   const Tensor y = exponential(x);
   y.data<double>()[0] = 0;
   y.bump_version();
-  EXPECT_EQ(refusal([&] { backward(sum(y)); }),
+  EXPECT_EQ(test::error_of([&] { backward(sum(y)); }),
             "[exponential] a tensor saved for backward was changed in place: f64 (2), version 0 "
             "then, 1 now");
 }
@@ -192,7 +184,7 @@ TEST(Engine, ChangeThroughAViewIsSeenToo) {
   const Tensor y = square(x);
   const Tensor view = slice(x, 0, 0, 1).detach();
   view.bump_version();
-  EXPECT_EQ(refusal([&] { backward(sum(y)); }),
+  EXPECT_EQ(test::error_of([&] { backward(sum(y)); }),
             "[square] a tensor saved for backward was changed in place: f64 (2), version 0 then, "
             "1 now");
 }
@@ -201,13 +193,13 @@ TEST(Engine, SecondBackwardNeedsRetainGraph) {
   const Tensor x = leaf({1, 2});
   const Tensor y = sum(square(x));
   backward(y);
-  EXPECT_EQ(refusal([&] { backward(y); }),
+  EXPECT_EQ(test::error_of([&] { backward(y); }),
             "[backward] the graph of sum () was freed by an earlier backward; compute it again, or "
             "pass retain_graph to the first");
   // A part of it that another output still uses is gone too.
   const Tensor shared = square(x);
   backward(sum(shared));
-  EXPECT_EQ(refusal([&] { backward(sum(shared * 2.0)); }),
+  EXPECT_EQ(test::error_of([&] { backward(sum(shared * 2.0)); }),
             "[backward] the graph of square (2) was freed by an earlier backward; compute it "
             "again, or pass retain_graph to the first");
 }
@@ -224,7 +216,7 @@ TEST(Engine, RetainedGraphRunsAgain) {
 TEST(Engine, WhatABackwardReturnsIsChecked) {
   const Tensor x = leaf({1, 2});
   const auto refused = [&](const Gradients& gradients) {
-    return refusal([&] { backward(sum(returning(x, [&] { return gradients; }))); });
+    return test::error_of([&] { backward(sum(returning(x, [&] { return gradients; }))); });
   };
   EXPECT_EQ(refused({}), "[custom] backward returned 0 gradients for 1 inputs");
   EXPECT_EQ(refused({Tensor::zeros({2}, DType::f64), Tensor()}),
@@ -234,7 +226,7 @@ TEST(Engine, WhatABackwardReturnsIsChecked) {
   EXPECT_EQ(refused({Tensor::zeros({2}, DType::f32)}),
             "[custom] backward returned a gradient of dtype f32 for input 0 of dtype f64");
   EXPECT_FALSE(gradient(x).defined());
-  EXPECT_EQ(refused({Tensor()}), "nothing was refused");
+  EXPECT_EQ(refused({Tensor()}), "no error");
   EXPECT_FALSE(gradient(x).defined());
 }
 
@@ -249,13 +241,13 @@ class CheckFinite : public testing::Test {
 
 TEST_F(CheckFinite, NamesTheOpOfTheFirstBadOutput) {
   const Tensor x = leaf({1, -1});
-  EXPECT_EQ(refusal([&] { exponential(logarithm(x)); }),
+  EXPECT_EQ(test::error_of([&] { exponential(logarithm(x)); }),
             "[check_finite] logarithm made inf or NaN: output 0 (2)");
 }
 
 TEST_F(CheckFinite, NamesTheOpOfTheFirstBadGradient) {
   const Tensor x = leaf({4, 0});
-  EXPECT_EQ(refusal([&] { backward(sum(square_root(x) * 2.0)); }),
+  EXPECT_EQ(test::error_of([&] { backward(sum(square_root(x) * 2.0)); }),
             "[check_finite] square_root made inf or NaN: in backward, the gradient of input 0 (2)");
 }
 
@@ -295,6 +287,20 @@ TEST(Engine, DeepGraphIsDestroyedWithoutBackward) {
   const Tensor x = leaf({3});
   chain(x, very_long);
   EXPECT_FALSE(gradient(x).defined());
+}
+
+// Tensors of static lifetime are destroyed after the objects of the thread that ends the program.
+TEST(EngineDeathTest, AGraphMayOutliveTheThreadsOwnObjects) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static Tensor kept;
+        const Tensor x = leaf({1});
+        kept = chain(x, 10);
+        chain(x, 10);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "^$");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "autograd/autograd.h"
 #include "autograd/functions.h"
 #include "autograd/gradcheck_matcher.h"
-#include "core/error.h"
+#include "tests/support/error_of.h"
 
 namespace heed {
 namespace {
@@ -43,15 +43,6 @@ Tensor square_with_backward(const Tensor& x, double factor, double last = 1) {
                   gradient.back() *= last;
                   return {Tensor::from_vector(gradient, x.shape())};
                 });
-}
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was refused";
 }
 
 TEST(Gradcheck, CountsTheDerivativesOfAllInputs) {
@@ -220,12 +211,12 @@ TEST(Gradcheck, FunctionThatIsNotDeterministicIsRefused) {
 
 TEST(Gradcheck, InputsAreF64) {
   const auto f = [](const Tensors& in) { return Tensors{square(in[0])}; };
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(test::error_of([&] {
               gradcheck(f, {Tensor::zeros({2, 3})});
             }),
             "[gradcheck] differences need f64, input 0 is f32 (2, 3)");
-  EXPECT_EQ(refusal([&] { gradcheck(f, {Tensor()}); }), "[gradcheck] input 0 is undefined");
-  EXPECT_EQ(refusal([&] { gradcheck(f, {Tensor::zeros({2}, DType::i32)}); }),
+  EXPECT_EQ(test::error_of([&] { gradcheck(f, {Tensor()}); }), "[gradcheck] input 0 is undefined");
+  EXPECT_EQ(test::error_of([&] { gradcheck(f, {Tensor::zeros({2}, DType::i32)}); }),
             "[gradcheck] no input is f64, there is nothing to differentiate");
 }
 

@@ -2,17 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_folder.h"
 
 namespace heed {
 namespace {
@@ -21,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 
-std::vector<std::string> lines_of(const std::filesystem::path& path) {
+std::vector<std::string> lines_of(const std::string& path) {
   std::ifstream file(path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
@@ -32,22 +31,15 @@ std::vector<std::string> lines_of(const std::filesystem::path& path) {
 
 class Logging : public ::testing::Test {
  protected:
-  Logging()
-      : folder_(std::filesystem::path(::testing::TempDir()) /
-                ("heed_logging_" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
   ~Logging() override {
     log::set_file("");
     log::set_level(log::Level::info);
-    std::filesystem::remove_all(folder_);
   }
 
-  std::filesystem::path file(const char* name) const { return folder_ / name; }
+  std::string file(const std::string& name) const { return folder_ / name; }
 
  private:
-  std::filesystem::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(Logging, LinesCarryTheirAreaAndTheirWeight) {
@@ -120,14 +112,9 @@ TEST_F(Logging, LinesAreOnDiskAtOnce) {
 
 TEST_F(Logging, AFileThatCannotBeOpenedIsNamed) {
   std::ofstream(file("plain")) << "no folder";
-  const std::string path = file("plain") / "log.txt";
-  try {
-    log::set_file(path);
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "[log] Failed opening file " + path + " for writing: Not a directory");
-  }
+  const std::string path = file("plain") + "/log.txt";
+  EXPECT_EQ(test::error_of([&] { log::set_file(path); }),
+            "[log] Failed opening file " + path + " for writing: Not a directory");
   CaptureStderr();
   log::info("run", "goes on");
   EXPECT_EQ(GetCapturedStderr(), "[run] goes on\n");
@@ -158,6 +145,26 @@ TEST_F(Logging, LinesOfSeveralThreadsStayWhole) {
   for (const std::string& line : lines) {
     EXPECT_TRUE(std::regex_match(line, whole)) << line;
   }
+}
+
+TEST_F(Logging, TheFileMayChangeWhileOtherThreadsWrite) {
+  constexpr int each = 500;
+  CaptureStderr();
+  {
+    const std::jthread worker([] {
+      for (int i = 0; i < each; ++i) {
+        log::info("worker", "{}", i);
+        log::debug("worker", "silent");
+      }
+    });
+    for (int i = 0; i < 50; ++i) {
+      log::set_level(log::Level::info);
+      log::set_file(file(i % 2 == 0 ? "even.txt" : "odd.txt"));
+    }
+  }
+  log::set_file("");
+  const std::string shown = GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(shown, '\n'), each);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
 
 namespace heed {
@@ -48,16 +49,6 @@ std::string header_of(const std::string& dtype, const std::string& shape,
                       const std::string& offsets) {
   return R"({"w":{"dtype":)" + dtype + R"(,"shape":)" + shape + R"(,"data_offsets":)" + offsets +
          "}}";
-}
-
-template <typename F>
-std::string encode_error(F&& encode) {
-  try {
-    encode();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TensorFile sample() {
@@ -174,7 +165,7 @@ TEST(Safetensors, TakesAnyUnicodeName) {
 TEST(Safetensors, RefusesToWriteWhatCannotBeRead) {
   const Tensor one = Tensor::scalar(1);
   const auto error_of = [](const TensorFile& file) {
-    return encode_error([&] { safetensors_encode(file); });
+    return test::error_of([&] { safetensors_encode(file); });
   };
   EXPECT_EQ(error_of({{{"w", one}, {"v", one}, {"w", one}}, {}}),
             "[safetensors] two tensors are called 'w'");
@@ -186,7 +177,8 @@ TEST(Safetensors, RefusesToWriteWhatCannotBeRead) {
 
 TEST(Safetensors, NamesTheTensorThatIsMissing) {
   EXPECT_EQ(sample().at("scalar").item(), 7);
-  EXPECT_EQ(encode_error([] { sample().at("scale"); }), "[safetensors] there is no tensor 'scale'");
+  EXPECT_EQ(test::error_of([] { sample().at("scale"); }),
+            "[safetensors] there is no tensor 'scale'");
 }
 
 TEST(Safetensors, RefusesAWrongLength) {
@@ -394,9 +386,9 @@ TEST(Safetensors, ReadsAndWritesFiles) {
   const std::string path = folder / "model.safetensors";
   write_safetensors(path, sample());
   expect_equal(read_safetensors(path), sample());
-  EXPECT_EQ(encode_error([&] { read_safetensors(folder / "none"); }),
+  EXPECT_EQ(test::error_of([&] { read_safetensors(folder / "none"); }),
             "[safetensors] " + (folder / "none") + ": no such file");
-  EXPECT_EQ(encode_error([&] { write_safetensors(folder / "none/model", sample()); }),
+  EXPECT_EQ(test::error_of([&] { write_safetensors(folder / "none/model", sample()); }),
             "[safetensors] " + (folder / "none/model.tmp") +
                 ": cannot be created: No such file or directory");
 }

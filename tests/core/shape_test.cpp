@@ -5,20 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 
 namespace heed {
 namespace {
-
-template <typename F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Shape, HoldsSizesInPlace) {
   const Shape shape{2, 3, 5};
@@ -61,12 +51,12 @@ TEST(Shape, InsertsAndErases) {
 
 TEST(Shape, HoldsEightDimensionsAtMost) {
   Shape shape = Shape::filled(Shape::max_rank, 1);
-  EXPECT_EQ(error_of([&] { shape.push_back(1); }), "[shape] more than 8 dimensions");
+  EXPECT_EQ(test::error_of([&] { shape.push_back(1); }), "[shape] more than 8 dimensions");
 }
 
 TEST(Shape, CountsInSixtyFourBits) {
   const int64_t large = int64_t{1} << 32;
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(test::error_of([&] {
               static_cast<void>(Shape{large, large}.numel());
             }),
             "[shape] (4294967296, 4294967296) has more elements than 64 bits count");
@@ -77,9 +67,9 @@ TEST(Shape, NormalizesDimensions) {
   EXPECT_EQ(normalize_dim("sum", 1, 3), 1);
   EXPECT_EQ(normalize_dim("sum", -1, 3), 2);
   EXPECT_EQ(normalize_dim("sum", -3, 3), 0);
-  EXPECT_EQ(error_of([] { normalize_dim("sum", 3, 3); }),
+  EXPECT_EQ(test::error_of([] { normalize_dim("sum", 3, 3); }),
             "[sum] dimension 3 is out of range for 3 dimensions");
-  EXPECT_EQ(error_of([] { normalize_dim("sum", -4, 3); }),
+  EXPECT_EQ(test::error_of([] { normalize_dim("sum", -4, 3); }),
             "[sum] dimension -4 is out of range for 3 dimensions");
 }
 
@@ -88,11 +78,11 @@ TEST(Shape, BroadcastsFromTheRight) {
   EXPECT_EQ(broadcast_shapes("add", {}, {4}), (Shape{4}));
   EXPECT_EQ(broadcast_shapes("add", {1}, {0}), (Shape{0}));
   EXPECT_EQ(broadcast_shapes("add", {0, 3}, {1, 1}), (Shape{0, 3}));
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(test::error_of([] {
               broadcast_shapes("add", {2, 3}, {2, 4});
             }),
             "[add] shapes do not broadcast: (2, 3) and (2, 4)");
-  EXPECT_EQ(error_of([] { broadcast_shapes("add", {0}, {2}); }),
+  EXPECT_EQ(test::error_of([] { broadcast_shapes("add", {0}, {2}); }),
             "[add] shapes do not broadcast: (0) and (2)");
 }
 

@@ -8,19 +8,10 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "tests/support/error_of.h"
 
 namespace heed {
 namespace {
-
-template <typename F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Tensor, IsUndefinedUntilMade) {
   EXPECT_FALSE(Tensor().defined());
@@ -136,27 +127,27 @@ TEST(Tensor, PrintsItsElements) {
 }
 
 TEST(Tensor, WordsMistakes) {
-  EXPECT_EQ(error_of([] { Tensor::empty({2, -1}); }), "[tensor] a size is negative: (2, -1)");
-  EXPECT_EQ(error_of([] { Tensor::empty({int64_t{1} << 62}); }),
+  EXPECT_EQ(test::error_of([] { Tensor::empty({2, -1}); }), "[tensor] a size is negative: (2, -1)");
+  EXPECT_EQ(test::error_of([] { Tensor::empty({int64_t{1} << 62}); }),
             "[tensor] f32 (4611686018427387904) has more bytes than 64 bits count");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(test::error_of([] {
               Tensor::from_vector<float>({1, 2}, {3});
             }),
             "[tensor] 2 values do not fill a tensor of shape (3)");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(test::error_of([] {
               static_cast<void>(Tensor::zeros({2, 1}).item());
             }),
             "[item] one element is expected, the tensor has 2 (2, 1)");
-  EXPECT_EQ(error_of([] { static_cast<void>(Tensor::zeros({2}).to_vector<double>()); }),
+  EXPECT_EQ(test::error_of([] { static_cast<void>(Tensor::zeros({2}).to_vector<double>()); }),
             "[to_vector] the tensor holds f32, f64 was asked for");
   EXPECT_EQ(
-      error_of([] {
+      test::error_of([] {
         Tensor::zeros({64}).as_strided({2, 4}, {61, 1}, 0);
       }),
       "[as_strided] shape (2, 4) with strides (61, 1) at 0 leaves the storage of 64 elements");
-  EXPECT_EQ(error_of([] { Tensor::zeros({64}).as_strided({1}, {1}, 64); }),
+  EXPECT_EQ(test::error_of([] { Tensor::zeros({64}).as_strided({1}, {1}, 64); }),
             "[as_strided] shape (1) with strides (1) at 64 leaves the storage of 64 elements");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(test::error_of([] {
               Tensor::zeros({2}, DType::f32, {DeviceKind::cuda, 0});
             }),
             "[device] cuda was asked for, but this build has no CUDA (configure with "

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 
 namespace heed {
 namespace {
@@ -149,13 +149,8 @@ TEST_F(Threads, TwoCallersTakeTurns) {
 
 TEST_F(Threads, RefusesACountOutOfRangeAndKeepsTheOldOne) {
   set_thread_count(3);
-  const auto message_of = [](int count) -> std::string {
-    try {
-      set_thread_count(count);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+  const auto message_of = [](int count) {
+    return test::error_of([&] { set_thread_count(count); });
   };
   EXPECT_EQ(message_of(0), "[threads] 0 threads cannot work; 1 is the least");
   EXPECT_EQ(message_of(4097), "[threads] 4097 threads are too many; 4096 is the most");

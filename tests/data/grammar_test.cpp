@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/support/error_of.h"
 
 namespace heed::data {
 namespace {
@@ -25,12 +26,7 @@ std::vector<std::string> words(const std::string& sentence) {
 }
 
 std::string error_of(const GrammarOptions& options) {
-  try {
-    generate_grammar(options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::error_of<InputError>([&] { generate_grammar(options); });
 }
 
 // Every short sentence that a large sample holds, over all splits, with its translation.

@@ -1,29 +1,20 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_folder.h"
 
 namespace heed::data {
 
-// A folder of its own for each test, removed after it.
+// Files in a folder of the test's own.
 class ScratchFolder : public ::testing::Test {
  protected:
-  ScratchFolder()
-      : folder_(std::filesystem::path(::testing::TempDir()) /
-                ("heed_data_" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~ScratchFolder() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_ / name; }
 
   std::string write(const std::string& name, std::string_view content) const {
     std::ofstream(path(name), std::ios::binary) << content;
@@ -32,17 +23,12 @@ class ScratchFolder : public ::testing::Test {
 
   // What f says is wrong with the input, file names without the folder.
   template <typename F>
-  std::string refusal(F&& f) const {
-    try {
-      f();
-    } catch (const InputError& error) {
-      return without_folder(error.what());
-    }
-    return "no error";
+  std::string refusal(const F& f) const {
+    return without_folder(test::error_of<InputError>(f));
   }
 
   std::string without_folder(std::string text) const {
-    const std::string prefix = folder_.string() + "/";
+    const std::string prefix = folder_.path() + "/";
     for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) {
       text.erase(at, prefix.size());
     }
@@ -50,7 +36,7 @@ class ScratchFolder : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 }  // namespace heed::data

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "data/corpus.h"
+#include "tests/support/error_of.h"
 
 namespace heed::data {
 namespace {
@@ -23,16 +24,6 @@ using Pieces = std::vector<std::string>;
 
 std::unique_ptr<Tokenizer> make(const std::string& kind, bool lowercase = false) {
   return make_tokenizer({.kind = kind, .lowercase = lowercase}, {});
-}
-
-template <typename F>
-std::string refusal(F&& f) {
-  try {
-    f();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(WordTokenizer, SplitsWordsAndPunctuation) {
@@ -96,7 +87,7 @@ TEST(CharacterTokenizer, LosesNothing) {
 }
 
 TEST(Tokenizer, AnUnknownKindIsNamed) {
-  EXPECT_EQ(refusal([] { make("words"); }),
+  EXPECT_EQ(test::error_of<InputError>([] { make("words"); }),
             "[data] 'words' is no tokenizer; word, space, character and subword are");
 }
 
@@ -116,12 +107,13 @@ TEST(Tokenizer, TravelsAsItsState) {
 
 TEST(Tokenizer, AForeignStateIsRefused) {
   for (const char* state : {"", "word", "word lower", "word\nlower ", "word upper\n", "\n \n"}) {
-    EXPECT_EQ(refusal([&] { restore_tokenizer(state); }), "[data] this is no tokenizer state")
+    EXPECT_EQ(test::error_of<InputError>([&] { restore_tokenizer(state); }),
+              "[data] this is no tokenizer state")
         << state;
   }
-  EXPECT_EQ(refusal([] { restore_tokenizer("bytes lower\n"); }),
+  EXPECT_EQ(test::error_of<InputError>([] { restore_tokenizer("bytes lower\n"); }),
             "[data] 'bytes' is no tokenizer; word, space, character and subword are");
-  EXPECT_THAT(refusal([] { restore_tokenizer("subword lower\nnot a model"); }),
+  EXPECT_THAT(test::error_of<InputError>([] { restore_tokenizer("subword lower\nnot a model"); }),
               StartsWith("[data] this is no SentencePiece model: "));
 }
 
@@ -175,10 +167,10 @@ TEST_F(SubwordTokenizer, ASmallTextGivesFewerPiecesAndSaysSo) {
 
 TEST_F(SubwordTokenizer, WhatCannotBeTrainedIsRefused) {
   EXPECT_THAT(
-      refusal([] { train(3); }),
+      test::error_of<InputError>([] { train(3); }),
       StartsWith("[data] no subword model of 3 pieces could be trained on 400 sentences: "));
   EXPECT_THAT(
-      refusal([] { make_tokenizer({.kind = "subword"}, {}); }),
+      test::error_of<InputError>([] { make_tokenizer({.kind = "subword"}, {}); }),
       StartsWith("[data] no subword model of 8000 pieces could be trained on 0 sentences: "));
 }
 

@@ -75,6 +75,19 @@ TEST(Utf8, ACharacterIsACodePoint) {
   EXPECT_THAT(code_points(""), IsEmpty());
 }
 
+TEST(Utf8, DecodedTextComesBackWhateverItHolds) {
+  EXPECT_EQ(decode_utf8("aé龍😀"), U"aé龍😀");
+  EXPECT_EQ(decode_utf8("\xE2z"), (std::u32string{static_cast<char32_t>(stray_byte + 0xE2), U'z'}));
+  for (const std::string_view text : {""sv, "\0"sv, "l'été à l’œil 龍 😀"sv, "\xF4\x8F\xBF\xBF"sv,
+                                      "caf\xE9 \xE2\x82"sv, "\xFF\x80"sv}) {
+    std::string again;
+    for (const char32_t point : decode_utf8(text)) {
+      append_utf8(again, point);
+    }
+    EXPECT_EQ(again, text);
+  }
+}
+
 TEST(Utf8, LowerCaseGoesCodePointByCodePoint) {
   EXPECT_EQ(lower_case("I'M HOME."), "i'm home.");
   EXPECT_EQ(lower_case("L'ÉTÉ À ŒUVRE Ÿ"), "l'été à œuvre ÿ");
@@ -84,23 +97,23 @@ TEST(Utf8, LowerCaseGoesCodePointByCodePoint) {
 }
 
 TEST(Utf8, WordCharactersAreLettersNumbersMarksAndTheUnderscore) {
-  for (const char* point :
-       {"a", "Z", "é", "ß", "龍", "ж", "ʰ", "0", "٣", "Ⅷ", "½", "_", "\u0301"}) {
-    EXPECT_TRUE(is_word_character(point)) << point;
+  for (const char32_t point : U"aZéß龍жʰ0٣Ⅷ½_\u0301"sv) {
+    EXPECT_TRUE(is_word_character(point)) << static_cast<uint32_t>(point);
   }
-  for (const char* point : {" ", "'", "’", "-", ".", "«", "、", "😀", "€", "+", "\u2028", "\t"}) {
-    EXPECT_FALSE(is_word_character(point)) << point;
+  for (const char32_t point : U" '’-.«、😀€+\u2028\t"sv) {
+    EXPECT_FALSE(is_word_character(point)) << static_cast<uint32_t>(point);
   }
+  EXPECT_FALSE(is_word_character(stray_byte + 0xE9));
 }
 
 TEST(Utf8, SpacesOfUnicode) {
-  for (const char* point : {" ", "\t", "\n", "\v", "\f", "\r", "\x1C", "\x1F", "\u0085", "\u00A0",
-                            "\u2009", "\u2028", "\u2029", "\u202F", "\u3000"}) {
-    EXPECT_TRUE(is_space(point)) << testing::PrintToString(point);
+  for (const char32_t point : U" \t\n\v\f\r\x1C\x1F\u0085\u00A0\u2009\u2028\u2029\u202F\u3000"sv) {
+    EXPECT_TRUE(is_space(point)) << static_cast<uint32_t>(point);
   }
-  for (const char* point : {"a", ".", "_", "\x1B", "\x7F", "\u200B", "\u2060", "\uFEFF"}) {
-    EXPECT_FALSE(is_space(point)) << testing::PrintToString(point);
+  for (const char32_t point : U"a._\x1B\x7F\u200B\u2060\uFEFF"sv) {
+    EXPECT_FALSE(is_space(point)) << static_cast<uint32_t>(point);
   }
+  EXPECT_FALSE(is_space(stray_byte + 0xA0));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/threads.h"
 #include "tests/kernels/support.h"
+#include "tests/support/error_of.h"
 
 namespace heed::kernels {
 namespace {
@@ -25,13 +26,9 @@ TEST(Backend, DescribesTheMachineOnOneLine) {
 TEST(Backend, IsOneObjectADevice) { EXPECT_EQ(&backend(Device{}), &backend(Tensor::zeros({1}))); }
 
 TEST(Backend, SaysThatCudaIsMissing) {
-  std::string message = "no error";
-  try {
-    backend(Device{DeviceKind::cuda, 0});
-  } catch (const InputError& error) {
-    message = error.what();
-  }
-  EXPECT_EQ(message,
+  EXPECT_EQ(heed::test::error_of<InputError>([] {
+              backend(Device{DeviceKind::cuda, 0});
+            }),
             "[device] cuda was asked for, but this build has no CUDA (configure with "
             "-DHEED_CUDA=ON)");
 }

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "tests/kernels/support.h"
+#include "tests/support/error_of.h"
 
 namespace heed::kernels::test {
 namespace {
@@ -162,6 +165,29 @@ TEST(Matmul, SplitsOverTheThreads) {
     }
   }
   set_thread_count(available_cores());
+}
+
+// BLAS counts with 32 bits. Strides of 0 stand for the memory.
+TEST(Matmul, SaysWhenAMatrixIsTooLargeForBlas) {
+  constexpr int64_t large = int64_t{1} << 31;
+  const auto zeros = [](int64_t rows, int64_t columns) {
+    return Tensor::zeros({}).as_strided({rows, columns}, {0, 0}, 0);
+  };
+  const std::string message =
+      "[matmul] a matrix is too large for BLAS: it has a size or a row stride of 2147483648, "
+      "2147483647 is the most";
+  for (const auto& [m, k, n] :
+       {std::array{large, int64_t{1}, int64_t{1}}, std::array{int64_t{1}, large, int64_t{1}},
+        std::array{int64_t{1}, int64_t{1}, large}}) {
+    EXPECT_EQ(heed::test::error_of([&, m = m, k = k, n = n] {
+                cpu().matmul(zeros(m, k), zeros(k, n), zeros(m, n), 0);
+              }),
+              message);
+    EXPECT_EQ(heed::test::error_of([&, m = m, k = k, n = n] {
+                cpu().linear(zeros(m, k), zeros(n, k), {}, zeros(m, n));
+              }),
+              message);
+  }
 }
 
 TEST(Linear, IsXTimesTheTransposeOfWPlusBias) {

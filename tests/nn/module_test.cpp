@@ -209,6 +209,14 @@ TEST_F(ModuleTest, EvaluationReachesEveryPartAndEndsWithItsScope) {
   EXPECT_TRUE(recording());
 }
 
+TEST_F(ModuleTest, EvaluationLeavesEachPartInTheModeItHad) {
+  const EvaluationScope part(net_.block);
+  { const EvaluationScope all(net_); }
+  EXPECT_TRUE(net_.training());
+  EXPECT_FALSE(net_.block.training());
+  EXPECT_FALSE(net_.block.down.training());
+}
+
 TEST_F(ModuleTest, EvaluationEndsWhenAnExceptionPasses) {
   EXPECT_THROW(
       {

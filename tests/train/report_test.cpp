@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 #include "train/report/alignment.h"
 #include "train/report/chart.h"
 #include "train/report/display_width.h"
@@ -33,16 +33,6 @@ using ::testing::SizeIs;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 size_t count_of(std::string_view text, std::string_view part) {
   size_t count = 0;
@@ -161,12 +151,13 @@ TEST(TextTable, AlignsByDisplayWidth) {
 }
 
 TEST(TextTable, RefusesWhatDoesNotFit) {
-  EXPECT_EQ(error_of([] { TextTable table({}); }), "[table] a table needs at least one column");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(test::error_of([] { TextTable table({}); }),
+            "[table] a table needs at least one column");
+  EXPECT_EQ(test::error_of([] {
               TextTable table({"a"}, {true, false});
             }),
             "[table] alignments are given for 2 columns, the header has 1");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(test::error_of([] {
               TextTable table({"a", "b"});
               table.add({"1"});
             }),
@@ -197,7 +188,7 @@ TEST(Page, MakesTables) {
             "<table>\n<thead>\n<tr><th>source</th><th class=\"number\">BLEU</th></tr>\n"
             "</thead>\n<tbody>\n<tr><td>a &lt; b</td><td class=\"number\">7.5</td></tr>\n"
             "</tbody>\n</table>\n");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(test::error_of([] {
               html_table({"a", "b"}, {{"1", "2", "3"}});
             }),
             "[table] a row has 3 cells, the header has 2");
@@ -312,7 +303,7 @@ TEST(Chart, ShowsAtLeastTheRangeAskedFor) {
 
 TEST(Chart, RefusesWhatCannotBeDrawn) {
   const auto refusal = [](const std::vector<Series>& series, const ChartOptions& options = {}) {
-    return error_of([&] { line_chart_svg(series, options); });
+    return test::error_of([&] { line_chart_svg(series, options); });
   };
   EXPECT_EQ(refusal({}), "[chart] there is no series to draw");
   EXPECT_EQ(refusal({{"loss", {1, 2}, {1}, false}}),
@@ -418,20 +409,20 @@ TEST(Alignment, RefusesWeightsThatDoNotFit) {
   const std::string expected =
       "[alignment] weights have 12 values, target (3) x source (5) needs 15";
   const AlignmentPicture wrong = {five, three, std::vector<float>(12), ""};
-  EXPECT_EQ(error_of([&] { alignment_svg(wrong); }), expected);
-  EXPECT_EQ(error_of([&] { alignment_text(wrong); }), expected);
-  EXPECT_EQ(error_of([&] { alignments_html("", {small_picture(), wrong}); }), expected);
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(test::error_of([&] { alignment_svg(wrong); }), expected);
+  EXPECT_EQ(test::error_of([&] { alignment_text(wrong); }), expected);
+  EXPECT_EQ(test::error_of([&] { alignments_html("", {small_picture(), wrong}); }), expected);
+  EXPECT_EQ(test::error_of([&] {
               alignment_svg({{}, three, {}, ""});
             }),
             "[alignment] there is no source word");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(test::error_of([&] {
               alignment_text({three, {}, {}, ""});
             }),
             "[alignment] there is no target word");
   AlignmentPicture diverged = small_picture();
   diverged.weights[5] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(error_of([&] { alignment_svg(diverged); }),
+  EXPECT_EQ(test::error_of([&] { alignment_svg(diverged); }),
             "[alignment] the weight of target word 2 and source word 3 is nan");
 }
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
 #include "core/version.h"
+#include "tests/support/error_of.h"
 #include "train/scoring/bleu.h"
 #include "train/scoring/by_length.h"
 #include "train/scoring/chrf.h"
@@ -122,16 +122,6 @@ const std::vector<Reference>& reference_figures() {
        {83.47514638036215, 83.47514638036215}},
   };
   return figures;
-}
-
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Bleu, EqualsSacrebleu) {
@@ -261,25 +251,25 @@ TEST(Scores, NameAnEmptyOrUnequalCorpus) {
   const std::vector<std::string> none;
   const std::vector<std::string> one = {"a"};
   const std::vector<std::string> two = {"a", "b"};
-  EXPECT_EQ(error_of([&] { bleu(none, none); }), "[bleu] there is no sentence to score");
-  EXPECT_EQ(error_of([&] { bleu(two, one); }),
+  EXPECT_EQ(test::error_of([&] { bleu(none, none); }), "[bleu] there is no sentence to score");
+  EXPECT_EQ(test::error_of([&] { bleu(two, one); }),
             "[bleu] each hypothesis needs one reference: 2 hypotheses, 1 references");
-  EXPECT_EQ(error_of([&] { chrf(none, none); }), "[chrf] there is no sentence to score");
-  EXPECT_EQ(error_of([&] { chrf(one, two); }),
+  EXPECT_EQ(test::error_of([&] { chrf(none, none); }), "[chrf] there is no sentence to score");
+  EXPECT_EQ(test::error_of([&] { chrf(one, two); }),
             "[chrf] each hypothesis needs one reference: 1 hypotheses, 2 references");
-  EXPECT_EQ(error_of([&] { exact_match(none, none); }),
+  EXPECT_EQ(test::error_of([&] { exact_match(none, none); }),
             "[exact match] there is no sentence to score");
-  EXPECT_EQ(error_of([&] { exact_match(none, one); }),
+  EXPECT_EQ(test::error_of([&] { exact_match(none, one); }),
             "[exact match] each hypothesis needs one reference: 0 hypotheses, 1 references");
   const std::vector<int64_t> lengths = {1};
-  EXPECT_EQ(error_of([&] { bleu_by_length({}, none, none); }),
+  EXPECT_EQ(test::error_of([&] { bleu_by_length({}, none, none); }),
             "[bleu by length] there is no sentence to score");
-  EXPECT_EQ(error_of([&] { bleu_by_length(lengths, two, two); }),
+  EXPECT_EQ(test::error_of([&] { bleu_by_length(lengths, two, two); }),
             "[bleu by length] each hypothesis needs the length of its source: 2 hypotheses, 1 "
             "lengths");
-  EXPECT_EQ(error_of([&] { bleu_by_length(lengths, one, one, 0); }),
+  EXPECT_EQ(test::error_of([&] { bleu_by_length(lengths, one, one, 0); }),
             "[bleu by length] the bucket width is 0; it must be at least 1");
-  EXPECT_EQ(error_of([&] { bleu_by_length(std::vector<int64_t>{-2}, one, one); }),
+  EXPECT_EQ(test::error_of([&] { bleu_by_length(std::vector<int64_t>{-2}, one, one); }),
             "[bleu by length] the source of sentence 0 has length -2");
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "data/utf8.h"
+
 namespace heed::train {
 namespace {
 
@@ -17,8 +19,8 @@ struct Glyph {
   int width;
 };
 
-bool is_control(utf8proc_int32_t point) {
-  switch (utf8proc_category(point)) {
+bool is_control(char32_t point) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(point))) {
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CS:
       return true;
@@ -28,35 +30,16 @@ bool is_control(utf8proc_int32_t point) {
   }
 }
 
-bool is_white_space(utf8proc_int32_t point) {
-  if (point >= 0x09 && point <= 0x0D) {
-    return true;
-  }
-  switch (utf8proc_category(point)) {
-    case UTF8PROC_CATEGORY_ZS:
-    case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP:
-      return true;
-    default:
-      return false;
-  }
-}
-
 Glyph first_glyph(std::string_view text) {
-  utf8proc_int32_t point = -1;
-  const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                       static_cast<utf8proc_ssize_t>(text.size()), &point);
-  if (length <= 0) {
-    return {1, replacement, 1};
+  const data::CodePoint point = data::first_code_point(text);
+  if (data::is_space(point.value)) {
+    return {point.bytes, " ", 1};
   }
-  const auto bytes = static_cast<size_t>(length);
-  if (is_white_space(point)) {
-    return {bytes, " ", 1};
+  if (point.value >= data::stray_byte || is_control(point.value)) {
+    return {point.bytes, replacement, 1};
   }
-  if (is_control(point)) {
-    return {bytes, replacement, 1};
-  }
-  return {bytes, text.substr(0, bytes), utf8proc_charwidth(point)};
+  return {point.bytes, text.substr(0, point.bytes),
+          utf8proc_charwidth(static_cast<utf8proc_int32_t>(point.value))};
 }
 
 // The longest beginning of a printable text that fits into `width` columns.

@@ -1,11 +1,9 @@
 #include "train/report/page.h"
 
 #include <fmt/core.h>
-#include <utf8proc.h>
-
-#include <algorithm>
 
 #include "core/error.h"
+#include "data/utf8.h"
 
 namespace heed::train {
 namespace {
@@ -47,16 +45,20 @@ figcaption output { display: block; min-height: 1.5em; color: var(--faint); }
   figcaption output { display: none; } }
 )css";
 
+// What XML does not allow, and the controls of ISO 8859, which HTML does not.
+bool is_forbidden(char32_t point) {
+  return point >= data::stray_byte ||
+         (point < 0x20 && point != '\t' && point != '\n' && point != '\r') ||
+         (point >= 0x7F && point < 0xA0) || (point & 0xFFFE) == 0xFFFE;
+}
+
 }  // namespace
 
 std::string html_escape(std::string_view text) {
   std::string escaped;
   escaped.reserve(text.size());
   while (!text.empty()) {
-    utf8proc_int32_t point = -1;
-    const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                         static_cast<utf8proc_ssize_t>(text.size()), &point);
-    const auto bytes = static_cast<size_t>(std::max<utf8proc_ssize_t>(length, 1));
+    const auto [point, bytes] = data::first_code_point(text);
     if (point == '&') {
       escaped += "&amp;";
     } else if (point == '<') {
@@ -67,8 +69,7 @@ std::string html_escape(std::string_view text) {
       escaped += "&quot;";
     } else if (point == '\'') {
       escaped += "&#39;";
-    } else if (length <= 0 || (point < 0x20 && point != '\t' && point != '\n' && point != '\r') ||
-               (point >= 0x7F && point < 0xA0) || (point & 0xFFFE) == 0xFFFE) {
+    } else if (is_forbidden(point)) {
       escaped += "\uFFFD";
     } else {
       escaped += text.substr(0, bytes);

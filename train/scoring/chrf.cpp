@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/version.h"
+#include "data/utf8.h"
 #include "train/scoring/corpus.h"
 #include "train/scoring/ngrams.h"
 #include "train/scoring/text.h"
@@ -17,8 +18,8 @@ constexpr std::size_t max_order = 6;
 constexpr double beta = 2.0;
 
 std::u32string characters(std::string_view text, const ChrfOptions& options) {
-  std::u32string result = code_points(options.lowercase ? lower(text) : std::string(text));
-  std::erase_if(result, is_space);
+  std::u32string result = data::decode_utf8(options.lowercase ? lower(text) : std::string(text));
+  std::erase_if(result, data::is_space);
   return result;
 }
 

@@ -5,36 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "data/utf8.h"
+
 namespace heed::train {
 namespace {
-
-// A byte that is no UTF-8 is carried above the Unicode range.
-constexpr char32_t stray_byte = 0x110000;
-
-struct Decoded {
-  char32_t code_point;
-  std::size_t bytes;
-};
-
-Decoded decode(std::string_view text) {
-  utf8proc_int32_t code_point = 0;
-  const auto bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                      static_cast<utf8proc_ssize_t>(text.size()), &code_point);
-  if (bytes <= 0) {
-    return {stray_byte + static_cast<unsigned char>(text.front()), 1};
-  }
-  return {static_cast<char32_t>(code_point), static_cast<std::size_t>(bytes)};
-}
-
-void append(std::string& text, char32_t code_point) {
-  if (code_point >= stray_byte) {
-    text.push_back(static_cast<char>(code_point - stray_byte));
-    return;
-  }
-  utf8proc_uint8_t bytes[4];
-  const auto count = utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), bytes);
-  text.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(count));
-}
 
 utf8proc_category_t category(char32_t code_point) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
@@ -74,28 +48,6 @@ bool is_final_sigma(const std::u32string& text, std::size_t position) {
 
 }  // namespace
 
-std::u32string code_points(std::string_view text) {
-  std::u32string result;
-  result.reserve(text.size());
-  while (!text.empty()) {
-    const Decoded next = decode(text);
-    result.push_back(next.code_point);
-    text.remove_prefix(next.bytes);
-  }
-  return result;
-}
-
-bool is_space(char32_t code_point) {
-  if (code_point >= stray_byte) {
-    return false;
-  }
-  const auto* property = utf8proc_get_property(static_cast<utf8proc_int32_t>(code_point));
-  return property->category == UTF8PROC_CATEGORY_ZS ||
-         property->bidi_class == UTF8PROC_BIDI_CLASS_WS ||
-         property->bidi_class == UTF8PROC_BIDI_CLASS_B ||
-         property->bidi_class == UTF8PROC_BIDI_CLASS_S;
-}
-
 std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;
   std::size_t start = 0;
@@ -106,8 +58,8 @@ std::vector<std::string_view> split_words(std::string_view text) {
     }
   };
   while (position < text.size()) {
-    const Decoded next = decode(text.substr(position));
-    if (is_space(next.code_point)) {
+    const data::CodePoint next = data::first_code_point(text.substr(position));
+    if (data::is_space(next.value)) {
       close();
       start = position + next.bytes;
     }
@@ -128,20 +80,17 @@ std::string lower(std::string_view text) {
   constexpr char32_t combining_dot = 0x307;
   constexpr char32_t capital_sigma = 0x3A3;
   constexpr char32_t final_sigma = 0x3C2;
-  const std::u32string points = code_points(text);
+  const std::u32string points = data::decode_utf8(text);
   std::string result;
   result.reserve(text.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const char32_t point = points[i];
-    if (point == dotted_capital_i) {
-      append(result, U'i');
-      append(result, combining_dot);
-    } else if (point == capital_sigma && is_final_sigma(points, i)) {
-      append(result, final_sigma);
-    } else if (point >= stray_byte) {
-      append(result, point);
+    if (points[i] == dotted_capital_i) {
+      data::append_utf8(result, U'i');
+      data::append_utf8(result, combining_dot);
+    } else if (points[i] == capital_sigma && is_final_sigma(points, i)) {
+      data::append_utf8(result, final_sigma);
     } else {
-      append(result, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(point))));
+      data::append_utf8(result, data::lower_case(points[i]));
     }
   }
   return result;

@@ -4,14 +4,9 @@
 #include <string_view>
 #include <vector>
 
-// Text as sacreBLEU, a Python program, sees it: UTF-8 code points, Unicode white space and case.
-// A byte that is no UTF-8 counts as a code point of its own and is left as it is.
+// Text as sacreBLEU, a Python program, sees it. A byte that is no UTF-8 counts as a code point of
+// its own and is left as it is.
 namespace heed::train {
-
-std::u32string code_points(std::string_view text);
-
-// Python's str.isspace for one code point.
-bool is_space(char32_t code_point);
 
 // Python's str.split(): the runs between white space.
 std::vector<std::string_view> split_words(std::string_view text);
