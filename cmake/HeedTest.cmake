@@ -15,6 +15,6 @@ function(heed_add_test name)
   target_compile_definitions(${program} PRIVATE ${TEST_DEFINITIONS})
   target_link_libraries(${program} PRIVATE heed::${TEST_ROOM} ${TEST_LIBS} heed_flags
                         GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        PROPERTIES LABELS ${name} TIMEOUT 300)
 endfunction()
