@@ -6,6 +6,7 @@
 #include "autograd/functions.h"
 #include "core/error.h"
 #include "nn/init.h"
+#include "nn/models/support.h"
 
 namespace heed::nn {
 namespace {
@@ -16,23 +17,6 @@ const CausalLmOptions& checked(const CausalLmOptions& options) {
   HEED_CHECK(options.vocabulary > 0, "causal_lm", "the vocabulary has {} tokens",
              options.vocabulary);
   return options;
-}
-
-TransformerLayerOptions layer_options(const CausalLmOptions& options) {
-  TransformerLayerOptions result;
-  result.width = options.width;
-  result.heads = options.heads;
-  result.ffn_width = options.ffn_width;
-  result.dropout = options.dropout;
-  result.bias = options.bias;
-  result.norm = options.norm;
-  result.norm_placement = options.norm_placement;
-  result.activation = options.activation;
-  result.gated = options.gated;
-  if (options.positions == Positions::rotary) {
-    result.rotary = Rotary{options.rotary_pairing};
-  }
-  return result;
 }
 
 void check_ids(const Tensor& ids) {

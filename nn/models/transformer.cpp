@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "nn/init.h"
 #include "nn/models/source_rows.h"
+#include "nn/models/support.h"
 
 namespace heed::nn {
 namespace {
@@ -21,23 +22,6 @@ TransformerOptions checked(TransformerOptions options) {
     options.embedding_scale = std::sqrt(static_cast<double>(options.width));
   }
   return options;
-}
-
-TransformerLayerOptions layer_options(const TransformerOptions& options) {
-  TransformerLayerOptions result;
-  result.width = options.width;
-  result.heads = options.heads;
-  result.ffn_width = options.ffn_width;
-  result.dropout = options.dropout;
-  result.bias = options.bias;
-  result.norm = options.norm;
-  result.norm_placement = options.norm_placement;
-  result.activation = options.activation;
-  result.gated = options.gated;
-  if (options.positions == Positions::rotary) {
-    result.rotary = Rotary{options.rotary_pairing};
-  }
-  return result;
 }
 
 double inverse_root(int64_t count) { return 1.0 / std::sqrt(static_cast<double>(count)); }

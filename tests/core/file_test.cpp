@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
 
 namespace heed {
@@ -21,12 +22,7 @@ namespace {
 using test::TemporaryFolder;
 
 std::string read_error(const std::string& path, int64_t most_bytes = 1000) {
-  try {
-    read_file("data", path, most_bytes);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::error_of<InputError>([&] { read_file("data", path, most_bytes); });
 }
 
 // A failing write is the machine's fault, not the user's: Error, not InputError.

@@ -10,19 +10,20 @@
 
 #include "autograd/autograd.h"
 #include "autograd/gradcheck_matcher.h"
-#include "core/error.h"
 #include "core/random.h"
 #include "kernels/backend.h"
 #include "nn/gradcheck.h"
 #include "nn/init.h"
 #include "nn/module.h"
 #include "nn/sequence.h"
+#include "tests/support/error_of.h"
 #include "tests/support/expect_close.h"
 
 // Inputs, plain loops in double and gradients for the tests of networks.
 namespace heed::nn::test {
 
 using heed::test::close;
+using heed::test::error_of;
 using heed::test::expect_close;
 using Values = std::vector<double>;
 
@@ -94,16 +95,5 @@ class ComposedScope {
   ComposedScope(const ComposedScope&) = delete;
   ComposedScope& operator=(const ComposedScope&) = delete;
 };
-
-// What the Error says that f throws; a text that fails when it throws none.
-template <typename F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 }  // namespace heed::nn::test

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/logging.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
 #include "train/run_folder.h"
 #include "train/translator.h"
@@ -18,12 +19,7 @@ namespace heed::train {
 namespace {
 
 std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of<InputError>(action);
 }
 
 Translator small_translator() {
@@ -190,7 +186,7 @@ TEST_F(CheckpointFile, EveryFlippedBitIsNoticed) {
     std::string bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << (random() % 8)));
     write_file("test", path_, bytes);
-    EXPECT_NE(refusal([&] { load_checkpoint(path_); }), "none") << "byte " << at;
+    EXPECT_NE(refusal([&] { load_checkpoint(path_); }), "no error") << "byte " << at;
   }
 }
 
@@ -292,13 +288,8 @@ TEST(RunFolder, ThatCannotBeMade) {
   const test::TemporaryFolder folder;
   write_file("test", folder / "file", "");
   const RunFolder run(folder / "file/run");
-  try {
-    run.create();
-    FAIL() << "a folder was made below a file";
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "[run] the folder " + run.path() + "/checkpoints cannot be made: Not a directory");
-  }
+  EXPECT_EQ(test::error_of([&] { run.create(); }),
+            "[run] the folder " + run.path() + "/checkpoints cannot be made: Not a directory");
 }
 
 }  // namespace

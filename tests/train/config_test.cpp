@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_folder.h"
 #include "train/config/nearest.h"
 
 namespace heed::train {
@@ -14,38 +14,21 @@ namespace {
 using Overrides = std::vector<std::string>;
 
 std::string mistakes(const std::string& toml, const Overrides& overrides = {}) {
-  try {
-    parse_config(toml, "toy.toml", overrides);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of<InputError>([&] { parse_config(toml, "toy.toml", overrides); });
 }
 
 class ConfigFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "heed_config_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& text) const {
-    const std::string path = folder_ + "/" + name;
+    const std::string path = folder_ / name;
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
   std::string mistakes_of(const std::string& path) const {
-    try {
-      load_config(path);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "none";
+    return test::error_of<InputError>([&] { load_config(path); });
   }
 
-  std::string folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST(Config, ReadsEveryType) {
@@ -196,13 +179,13 @@ TEST(Config, ChecksRanges) {
             "[config] train.clip_norm is inf, a finite number is expected: toy.toml:2");
   EXPECT_EQ(mistakes("[train]\nschedule = \"plateau\"\nplateau_factor = 0\n"),
             "[config] train.plateau_factor is 0.0, above 0 and below 1 is expected: toy.toml:3");
-  EXPECT_EQ(mistakes("[model]\ndropout = 0\n"), "none");
+  EXPECT_EQ(mistakes("[model]\ndropout = 0\n"), "no error");
 }
 
 TEST(Config, RefusesKeysWithoutEffectOnlyWhereTheyAreGiven) {
   EXPECT_EQ(mistakes("[data]\nbatch_size = 64\nbatch_tokens = 2000\n"),
             "[config] data.batch_size has no effect with data.batch_tokens = 2000: toy.toml:2");
-  EXPECT_EQ(mistakes("[data]\nbatch_tokens = 2000\n"), "none");
+  EXPECT_EQ(mistakes("[data]\nbatch_tokens = 2000\n"), "no error");
   EXPECT_EQ(mistakes("[train]\nwarmup_steps = 10\n"),
             "[config] train.warmup_steps has no effect with train.schedule = \"constant\": "
             "toy.toml:2");
@@ -372,9 +355,10 @@ TEST(Config, WordsSyntaxErrors) {
 }
 
 TEST_F(ConfigFile, WordsFilesThatAreNone) {
-  EXPECT_EQ(mistakes_of(folder_ + "/none.toml"),
-            "[config] " + folder_ + "/none.toml does not exist");
-  EXPECT_EQ(mistakes_of(folder_), "[config] " + folder_ + " is a folder, a TOML file is expected");
+  EXPECT_EQ(mistakes_of(folder_ / "none.toml"),
+            "[config] " + (folder_ / "none.toml") + " does not exist");
+  EXPECT_EQ(mistakes_of(folder_.path()),
+            "[config] " + folder_.path() + " is a folder, a TOML file is expected");
   const std::string empty = write("empty.toml", " \r\n\t\n");
   EXPECT_EQ(mistakes_of(empty),
             "[config] " + empty + " is empty; `heed config --toml` prints a file to start from");

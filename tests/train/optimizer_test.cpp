@@ -7,7 +7,7 @@
 
 #include "autograd/autograd.h"
 #include "autograd/functions.h"
-#include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/expect_close.h"
 
 namespace heed::train {
@@ -181,12 +181,7 @@ TEST(Optimizer, StateGoesOnExactly) {
 }
 
 std::string refusal(Optimizer& optimizer, const TensorFile& file) {
-  try {
-    optimizer.load_state(file, 1);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of<InputError>([&] { optimizer.load_state(file, 1); });
 }
 
 TEST(Optimizer, RefusesAStateThatDoesNotFit) {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
 #include "core/file.h"
 #include "core/logging.h"
+#include "tests/support/error_of.h"
 #include "tests/support/expect_close.h"
 #include "tests/support/temporary_folder.h"
 #include "train/evaluation.h"
@@ -34,12 +34,7 @@ Config config_with(Overrides overrides) {
 TrainingEnd train(const Config& config, const RunFolder& run) { return Trainer(config, run).run(); }
 
 std::string mistake(const Config& config, const RunFolder& run) {
-  try {
-    train(config, run);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of([&] { train(config, run); });
 }
 
 // As if the run had been killed before its update `step` was saved.
