@@ -157,8 +157,7 @@ void RnnTranslator::advance(std::vector<Tensor>& states, const Tensor& word_gate
 
 Tensor RnnTranslator::read_out(const Tensor& states, const Tensor& words,
                                const Tensor& contexts) const {
-  const Tensor mixed = readout_.forward(
-      concat({dropout_.forward(states), words, dropout_.forward(contexts)}, states.rank() - 1));
+  const Tensor mixed = readout_.forward(concat({states, words, contexts}, states.rank() - 1));
   const Tensor features = options_.readout == Readout::maxout ? max_pairs(mixed) : tanh(mixed);
   return output_.forward(dropout_.forward(features));
 }
