@@ -55,6 +55,7 @@ nn::TransformerOptions transformer_options(const Config& config, const Translati
   options.activation = activation_of(model);
   options.gated = is_gated(model);
   options.rotary_pairing = rotary_pairing_of(model);
+  options.embedding_scale = model.embedding_scale;
   options.padding_id = data::Vocabulary::padding;
   return options;
 }

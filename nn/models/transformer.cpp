@@ -24,6 +24,13 @@ TransformerOptions checked(TransformerOptions options) {
   return options;
 }
 
+// Embeddings enter with deviation 1 after scaling; one that is the output projection as well keeps
+// the logits small instead.
+double embedding_deviation(const TransformerOptions& options) {
+  return options.tie_embeddings ? 1 / std::sqrt(static_cast<double>(options.width))
+                                : 1 / options.embedding_scale;
+}
+
 double inverse_root(int64_t count) { return 1.0 / std::sqrt(static_cast<double>(count)); }
 
 // Matrices Xavier, those that write into the residual stream times `residual`; biases 0.
@@ -73,9 +80,9 @@ Transformer::Transformer(const TransformerOptions& options, Generator& generator
       source_embedding_(options.source_vocabulary, options.width, generator, options.padding_id),
       target_embedding_(options.target_vocabulary, options.width, generator, options.padding_id),
       source_positions_(options.positions, options.width, options.context,
-                        inverse_root(options.width), generator),
+                        options_.embedding_scale * embedding_deviation(options_), generator),
       target_positions_(options.positions, options.width, options.context,
-                        inverse_root(options.width), generator),
+                        options_.embedding_scale * embedding_deviation(options_), generator),
       encoder_(layer_options(options), options.encoder_layers, generator),
       decoder_(layer_options(options), options.decoder_layers, generator),
       output_(options.width, options.target_vocabulary, generator, false),
@@ -99,7 +106,7 @@ Transformer::Transformer(const TransformerOptions& options, Generator& generator
 
 void Transformer::initialize(Generator& generator) {
   for (const Embedding* embedding : {&source_embedding_, &target_embedding_}) {
-    init_normal(embedding->weight, inverse_root(options_.width), generator);
+    init_normal(embedding->weight, embedding_deviation(options_), generator);
     embedding->zero_padding();
   }
   if (!options_.tie_embeddings) {

@@ -77,7 +77,7 @@ kind = "rnnsearch"
 heads = 4
 [train]
 optimizer = "adma"
-warmup_steps = 10
+min_learning_rate = 1e-4
 [decode]
 n_best = 5
 [dat]
@@ -91,7 +91,7 @@ train = "a"
 [config] unknown key 'epoch' in [train], --set train.epoch=3; did you mean 'epochs'?
 [config] model.dropout is 1.5, at least 0 and below 1 is expected: --set model.dropout=1.5
 [config] model.heads has no effect with model.kind = "rnnsearch": bad.toml:5
-[config] train.warmup_steps has no effect with train.schedule = "constant": bad.toml:8
+[config] train.min_learning_rate has no effect with train.schedule = "constant": bad.toml:8
 [config] decode.n_best = 5 is above decode.beam_size = 1: bad.toml:10
 )");
 }

@@ -186,9 +186,10 @@ TEST(Config, RefusesKeysWithoutEffectOnlyWhereTheyAreGiven) {
   EXPECT_EQ(mistakes("[data]\nbatch_size = 64\nbatch_tokens = 2000\n"),
             "[config] data.batch_size has no effect with data.batch_tokens = 2000: toy.toml:2");
   EXPECT_EQ(mistakes("[data]\nbatch_tokens = 2000\n"), "no error");
-  EXPECT_EQ(mistakes("[train]\nwarmup_steps = 10\n"),
-            "[config] train.warmup_steps has no effect with train.schedule = \"constant\": "
+  EXPECT_EQ(mistakes("[train]\nmin_learning_rate = 1e-4\n"),
+            "[config] train.min_learning_rate has no effect with train.schedule = \"constant\": "
             "toy.toml:2");
+  EXPECT_EQ(mistakes("[train]\nwarmup_steps = 10\n"), "no error") << "every schedule warms up";
   EXPECT_EQ(mistakes("", {"data.validation=none", "train.patience=3"}),
             "[config] train.patience has no effect with data.validation = \"none\": --set "
             "train.patience=3");

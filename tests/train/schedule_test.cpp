@@ -22,6 +22,15 @@ TEST(Schedule, Constant) {
   }
 }
 
+TEST(Schedule, ConstantWarmsUp) {
+  TrainConfig config = with("constant");
+  config.warmup_steps = 10;
+  const Schedule schedule(config, 1000);
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(1), 0.04);
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(10), 0.4);
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(1000), 0.4);
+}
+
 TEST(Schedule, InverseSquareRootRisesThenFalls) {
   TrainConfig config = with("inverse_sqrt");
   config.warmup_steps = 10;

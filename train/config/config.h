@@ -62,6 +62,7 @@ struct ModelConfig {
   double dropout = 0;
   int64_t context = 256;
   bool tie_embeddings = false;
+  double embedding_scale = 0;
   bool bias = true;
   std::string positions = "sinusoidal";
   std::string rotary_pairing = "interleaved";

@@ -160,6 +160,11 @@ std::vector<Key> model_keys() {
       key<model, &M::tie_embeddings>("model.tie_embeddings",
                                      "the output layer shares the target embedding, and with "
                                      "data.shared_vocabulary a transformer's source embedding"),
+      key<model, &M::embedding_scale>("model.embedding_scale",
+                                      "multiplies embeddings before positions are added; 0 = "
+                                      "sqrt(width)")
+          .from(0)
+          .only("model.kind", {"transformer"}),
       key<model, &M::bias>("model.bias", "biases in linear layers and norms")
           .only("model.kind", transformers),
       key<model, &M::positions>("model.positions", "how a model knows the order of its tokens")
@@ -236,8 +241,7 @@ std::vector<Key> train_keys() {
                                "min(step^-0.5, step * warmup_steps^-1.5)")
           .one_of({"constant", "inverse_sqrt", "noam", "cosine", "plateau"}),
       key<train, &T::warmup_steps>("train.warmup_steps", "updates of linear rise at the start")
-          .from(0)
-          .only("train.schedule", {"inverse_sqrt", "noam", "cosine"}),
+          .from(0),
       key<train, &T::min_learning_rate>("train.min_learning_rate", "the rate falls no lower")
           .from(0)
           .only("train.schedule", {"cosine", "plateau"}),

@@ -311,6 +311,23 @@ TEST(Transformer, ScalesEmbeddings) {
   EXPECT_TRUE(close(logits(unscaled), logits(by_default), 1e-12));
 }
 
+TEST(Transformer, LearnedPositionsStartAtTheScaleOfEmbeddings) {
+  for (const bool tied : {false, true}) {
+    auto options = tiny();
+    options.positions = Positions::learned;
+    options.context = 200;
+    options.width = 64;
+    options.tie_embeddings = tied;
+    Generator generator(1);
+    const Transformer model(options, generator);
+    for (const auto& [name, parameter] : model.named_parameters()) {
+      if (name.ends_with("positions.weight")) {
+        EXPECT_NEAR(deviation_of(parameter.to_doubles()), 1, 0.03) << name;
+      }
+    }
+  }
+}
+
 TEST(Transformer, EveryCombinationOfOptionsLearns) {
   for (const Positions positions :
        {Positions::none, Positions::sinusoidal, Positions::learned, Positions::rotary}) {
