@@ -1,12 +1,12 @@
 #include "train/checkpoint.h"
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "data/utf8.h"
+#include "train/fingerprint.h"
 
 namespace heed::train {
 namespace {
@@ -19,19 +19,7 @@ const std::string metadata_prefix = "heed.";
 constexpr std::string_view checksum_key = "\"heed.checksum\":\"";
 constexpr std::string_view no_checksum = "0000000000000000";
 
-// FNV-1a over words of eight bytes; the shift lets high bits reach low ones.
-std::string checksum(std::string_view bytes) {
-  uint64_t hash = 0xCBF29CE484222325 ^ bytes.size();
-  while (!bytes.empty()) {
-    uint64_t word = 0;
-    const size_t count = std::min<size_t>(8, bytes.size());
-    std::memcpy(&word, bytes.data(), count);
-    hash = (hash ^ word) * 0x100000001B3;
-    hash ^= hash >> 29;
-    bytes.remove_prefix(count);
-  }
-  return fmt::format("{:016x}", hash);
-}
+std::string checksum(std::string_view bytes) { return fmt::format("{:016x}", hash_of(bytes)); }
 
 // JSON strings are Unicode: a byte travels as the code point of its value.
 std::string bytes_to_text(std::string_view bytes) {
@@ -150,6 +138,7 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
       {"heed.config", write_toml(checkpoint.config)},
       {"heed.state", state_to_text(checkpoint.state)},
       {"heed.aliases", json(checkpoint.aliases).dump()},
+      {"heed.training_data", checkpoint.training_data},
   };
   for (const auto& [name, bytes] : checkpoint.text) {
     file.metadata.emplace(metadata_prefix + name, bytes_to_text(bytes));
@@ -157,6 +146,15 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   std::string bytes = safetensors_encode(file);
   bytes.replace(checksum_position(bytes), no_checksum.size(), checksum(bytes));
   write_file("checkpoint", path, bytes);
+}
+
+void check_same_data(const Checkpoint& saved, const std::string& fingerprint,
+                     const std::string& name) {
+  HEED_CHECK_INPUT(
+      saved.training_data.empty() || saved.training_data == fingerprint, "run",
+      "{} is not what {} was trained on: it was {}, it is {}; take the change back, or "
+      "train anew in another folder (--run)",
+      name, saved.path, saved.training_data, fingerprint);
 }
 
 Checkpoint load_checkpoint(const std::string& path) {
@@ -175,6 +173,9 @@ Checkpoint load_checkpoint(const std::string& path) {
     json::parse(field("heed.aliases")).get_to(checkpoint.aliases);
   } catch (const json::exception&) {
     throw InputError("checkpoint", fmt::format("{}: heed.state cannot be read", path));
+  }
+  if (file.metadata.contains("heed.training_data")) {
+    checkpoint.training_data = field("heed.training_data");
   }
   // heed.SIDE.PART
   for (const auto& [key, value] : file.metadata) {

@@ -39,6 +39,7 @@ struct TrainingState {
 struct Checkpoint {
   Config config;
   TextState text;
+  std::string training_data;  // its fingerprint; empty: not known
   std::vector<NamedTensor> weights;
   std::map<std::string, std::string> aliases;  // of shared weights, as Module::aliases
   TrainingState state;
@@ -47,9 +48,14 @@ struct Checkpoint {
 };
 
 // One safetensors file: weights under their names, optimizer state as optimizer/NAME, and in the
-// header the config, the text side (tokenizers, vocabularies), the state, a format version and a
-// checksum over everything. Written whole or not at all.
+// header the config, the text side (tokenizers, vocabularies), the training data's fingerprint, the
+// state, a format version and a checksum over everything. Written whole or not at all.
 HEED_EXPORT void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+
+// Throws InputError when the training data has another fingerprint than the checkpoint's. `name`:
+// of the data, for the message.
+HEED_EXPORT void check_same_data(const Checkpoint& saved, const std::string& fingerprint,
+                                 const std::string& name);
 
 // Throws InputError naming the path: not there, no checkpoint, damaged (the checksum), of a newer
 // format.

@@ -73,10 +73,15 @@ std::vector<int32_t> encode_prompt(const LanguageModel& language_model, const st
   }
   data::for_each_piece(*side.tokenizer, prompt, [&](const std::string& piece) {
     HEED_CHECK_INPUT(side.vocabulary.id(piece) != Vocabulary::unknown, "generate",
-                     "the prompt holds {}, which the model never saw; it knows {}", visible(piece),
-                     known_tokens(language_model));
+                     "the prompt holds {}, which is not in the model's vocabulary; it knows {}",
+                     visible(piece), known_tokens(language_model));
   });
-  return data::encode_text(*side.tokenizer, side.vocabulary, prompt);
+  std::vector<int32_t> ids = data::encode_text(*side.tokenizer, side.vocabulary, prompt);
+  HEED_CHECK_INPUT(
+      !ids.empty(), "generate",
+      "the prompt '{}' holds no token of a {} tokenizer; give it text, or leave it out", prompt,
+      language_model.config.data.tokenizer);
+  return ids;
 }
 
 void generate(LanguageModel& language_model, const std::vector<int32_t>& prompt,
@@ -85,19 +90,21 @@ void generate(LanguageModel& language_model, const std::vector<int32_t>& prompt,
   const int64_t context = language_model.config.model.context;
   const auto given = static_cast<int64_t>(prompt.size());
   HEED_CHECK(given > 0, "generate", "there is no token to start from");
-  HEED_CHECK_INPUT(given <= context, "generate",
-                   "the prompt has {} tokens, the model sees {} (model.context); shorten it", given,
-                   context);
+  HEED_CHECK_INPUT(
+      options.slide || given <= context, "generate",
+      "the prompt has {} tokens, the model sees {} (model.context); shorten it, or let "
+      "the text slide (--on-overflow slide)",
+      given, context);
   // The last token is drawn, but not read again.
   HEED_CHECK_INPUT(options.slide || given + options.tokens - 1 <= context, "generate",
                    "{} tokens after a prompt of {} outgrow model.context = {}; ask for at most {}, "
-                   "or let the text slide (decode.on_overflow)",
+                   "or let the text slide (--on-overflow slide)",
                    options.tokens, given, context, context - given + 1);
   const nn::EvaluationScope evaluation(*language_model.model);
   const nn::CausalLm& model = *language_model.model;
-  std::vector<int32_t> seen = prompt;
+  std::vector<int32_t> seen(prompt.end() - std::min(given, context), prompt.end());
   auto state = model.start(1);
-  std::vector<float> logits = logits_after(model, *state, prompt);
+  std::vector<float> logits = logits_after(model, *state, seen);
   for (int64_t i = 0; i < options.tokens; ++i) {
     const int32_t next = sample(logits, options.sampling, generator);
     token(next);

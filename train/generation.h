@@ -22,13 +22,14 @@ struct GenerationOptions {
 HEED_EXPORT GenerationOptions generation_options(const DecodeConfig& decode);
 
 // The prompt as ids. An empty one stands for a line feed, or the most frequent token where the
-// vocabulary has none. Throws InputError naming what the vocabulary does not have.
+// vocabulary has none. Throws InputError naming what the vocabulary does not have, and for a prompt
+// without any token.
 HEED_EXPORT std::vector<int32_t> encode_prompt(const LanguageModel& language_model,
                                                const std::string& prompt);
 
-// Hands each new token to `token` as soon as it is drawn. When the context is full, a sliding model
-// reads the latter half of it anew and goes on. Throws InputError when the prompt is longer than
-// the context, or when it may not slide and would have to.
+// Hands each new token to `token` as soon as it is drawn. A sliding model reads of a prompt that is
+// longer than the context its last part, and when the context is full, the latter half of it anew.
+// Throws InputError when it may not slide and would have to.
 HEED_EXPORT void generate(LanguageModel& language_model, const std::vector<int32_t>& prompt,
                           const GenerationOptions& options, Generator& generator,
                           const std::function<void(int32_t)>& token);

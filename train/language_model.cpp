@@ -13,16 +13,23 @@
 namespace heed::train {
 namespace {
 
-data::InvalidUtf8 invalid_utf8(const Config& config) {
-  return config.data.invalid_utf8 == "replace" ? data::InvalidUtf8::replace
-                                               : data::InvalidUtf8::error;
-}
-
 const CorpusName tail_of_train = {std::string(tail)};
 
 int64_t count_characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(),
                        [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+// Whether the pieces of a text hold all of it; words do without the spaces between them.
+bool keeps_text(const DataConfig& data) {
+  return data.tokenizer == "character" || data.tokenizer == "subword";
+}
+
+// What of the text its first piece, which nothing predicts, stands for.
+std::string first_piece(const TextSide& side, std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const std::vector<std::string> pieces = side.tokenizer->encode(line);
+  return pieces.empty() ? "\n" : side.tokenizer->decode({pieces.front()});
 }
 
 }  // namespace
@@ -31,6 +38,7 @@ Checkpoint checkpoint_of(const LanguageModel& language_model) {
   Checkpoint checkpoint;
   checkpoint.config = language_model.config;
   language_model.text.save(checkpoint.text, "text");
+  checkpoint.training_data = language_model.training_data;
   checkpoint.weights = language_model.model->named_parameters();
   checkpoint.aliases = language_model.model->aliases();
   return checkpoint;
@@ -44,6 +52,7 @@ LanguageModel restore_language_model(const Checkpoint& checkpoint) {
   LanguageModel language_model;
   language_model.config = checkpoint.config;
   language_model.text = TextSide::restore(checkpoint.text, "text", checkpoint.path);
+  language_model.training_data = checkpoint.training_data;
   Generator unused(0);
   language_model.model =
       make_causal_lm(checkpoint.config, language_model.text.vocabulary.size(), unused);
@@ -53,29 +62,16 @@ LanguageModel restore_language_model(const Checkpoint& checkpoint) {
 
 std::unique_ptr<nn::CausalLm> make_causal_lm(const Config& config, int64_t vocabulary,
                                              Generator& generator) {
-  const ModelConfig& model = config.model;
   nn::CausalLmOptions options;
   options.vocabulary = vocabulary;
-  options.width = model.width;
-  options.layers = model.layers;
-  options.heads = model.heads;
-  options.ffn_width = model.ffn_width;
-  options.context = model.context;
-  options.dropout = model.dropout;
-  options.bias = model.bias;
-  options.tie_embeddings = model.tie_embeddings;
-  options.positions = positions_of(model);
-  options.norm = norm_of(model);
-  options.norm_placement = norm_placement_of(model);
-  options.activation = activation_of(model);
-  options.gated = is_gated(model);
-  options.rotary_pairing = rotary_pairing_of(model);
+  options.layers = config.model.layers;
+  set_layer_options(options, config.model);
   return std::make_unique<nn::CausalLm>(options, generator);
 }
 
 RunningText load_training_text(const Config& config) {
   const std::string& name = config.data.train.front();
-  RunningText all{name, data::load_text(name, invalid_utf8(config))};
+  RunningText all{name, data::load_text(name, invalid_utf8_policy(config.data))};
   if (config.data.validation == tail_of_train) {
     all.text.resize(data::split_tail(all.text, config.data.validation_share).first.size());
     all.name += " without its tail";
@@ -89,10 +85,14 @@ RunningText load_held_out_text(const Config& config, const CorpusName& name) {
   HEED_CHECK_INPUT(!data::is_generator(name.front()), "data",
                    "{} makes pairs of sentences, a language model reads one text", name.front());
   if (name != tail_of_train) {
-    return {name.front(), data::load_text(name.front(), invalid_utf8(config))};
+    return {name.front(), data::load_text(name.front(), invalid_utf8_policy(config.data))};
   }
   const std::string& train = config.data.train.front();
-  const std::string text = data::load_text(train, invalid_utf8(config));
+  HEED_CHECK_INPUT(
+      config.data.validation == tail_of_train, "data",
+      "the tail of {} was learned from: data.validation held out {}; name another text", train,
+      config.data.validation.empty() ? "nothing" : config.data.validation.front());
+  const std::string text = data::load_text(train, invalid_utf8_policy(config.data));
   return {"the tail of " + train,
           std::string(data::split_tail(text, config.data.validation_share).second)};
 }
@@ -103,11 +103,13 @@ TextSide build_text_side(const Config& config, const RunningText& train) {
       {config.data.tokenizer, config.data.lowercase, config.data.subword_size}, train.text);
   side.vocabulary = data::build_text_vocabulary(*side.tokenizer, train.text, config.data.min_count,
                                                 config.data.max_vocabulary);
+  check_vocabulary(side, config.data, train.name);
   log::info("data", "vocabulary: {}", side.vocabulary.size());
   return side;
 }
 
-EncodedText encode_running_text(const TextSide& side, RunningText text) {
+EncodedText encode_running_text(const LanguageModel& language_model, RunningText text) {
+  const TextSide& side = language_model.text;
   EncodedText encoded;
   encoded.name = std::move(text.name);
   encoded.ids = data::encode_text(*side.tokenizer, side.vocabulary, text.text);
@@ -115,7 +117,9 @@ EncodedText encode_running_text(const TextSide& side, RunningText text) {
                    "{} has {} tokens, at least 2 are needed: one to read, one to predict",
                    encoded.name, encoded.ids.size());
   const int64_t characters = count_characters(text.text);
-  encoded.characters = characters - 1;
+  if (keeps_text(language_model.config.data)) {
+    encoded.characters = characters - count_characters(first_piece(side, text.text));
+  }
   const auto unknown =
       std::count(encoded.ids.begin(), encoded.ids.end(), data::Vocabulary::unknown);
   const auto tokens = static_cast<double>(encoded.ids.size());
@@ -131,8 +135,11 @@ Tensor output_of(const data::WindowBatch& batch) {
   return Tensor::from_vector(batch.output, {batch.rows, batch.width});
 }
 
-double TextLoss::bits_per_character() const {
-  return characters > 0 ? nll / static_cast<double>(characters) / std::numbers::ln2 : 0;
+std::optional<double> TextLoss::bits_per_character() const {
+  if (!characters) {
+    return std::nullopt;
+  }
+  return nll / static_cast<double>(std::max<int64_t>(*characters, 1)) / std::numbers::ln2;
 }
 
 TextLoss text_loss(LanguageModel& language_model, const EncodedText& text) {

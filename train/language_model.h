@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace heed::train {
 struct LanguageModel {
   Config config;
   TextSide text;
+  std::string training_data;  // its fingerprint; empty: not known
   std::unique_ptr<nn::CausalLm> model;
 };
 
@@ -38,6 +40,7 @@ struct RunningText {
 };
 // data.train without the tail when that is held out.
 HEED_EXPORT RunningText load_training_text(const Config& config);
+// Throws InputError for the tail of a text that was learned whole.
 HEED_EXPORT RunningText load_held_out_text(const Config& config, const CorpusName& name);
 
 HEED_EXPORT TextSide build_text_side(const Config& config, const RunningText& train);
@@ -45,11 +48,13 @@ HEED_EXPORT TextSide build_text_side(const Config& config, const RunningText& tr
 struct EncodedText {
   std::string name;
   std::vector<int32_t> ids;
-  int64_t characters = 0;  // but the first, which nothing predicts
+  // Of the tokens that are predicted: all but the first. None where the tokenizer does not keep the
+  // text (word, space).
+  std::optional<int64_t> characters;
 };
 
 // Logs how much it is. Throws InputError when nothing in it could be predicted.
-HEED_EXPORT EncodedText encode_running_text(const TextSide& side, RunningText text);
+HEED_EXPORT EncodedText encode_running_text(const LanguageModel& language_model, RunningText text);
 
 // A batch's tensors.
 HEED_EXPORT Tensor input_of(const data::WindowBatch& batch);
@@ -57,8 +62,8 @@ HEED_EXPORT Tensor output_of(const data::WindowBatch& batch);
 
 // Sums over a text that is read in windows of model.context tokens, one after another.
 struct TextLoss : CorpusLoss {
-  int64_t characters = 0;
-  double bits_per_character() const;
+  std::optional<int64_t> characters;                 // as EncodedText's
+  std::optional<double> bits_per_character() const;  // none without characters
 };
 
 HEED_EXPORT TextLoss text_loss(LanguageModel& language_model, const EncodedText& text);

@@ -6,6 +6,7 @@
 
 #include "autograd/functions.h"
 #include "data/windows.h"
+#include "train/fingerprint.h"
 #include "train/generation.h"
 #include "train/streams.h"
 
@@ -20,10 +21,14 @@ LanguageModelTask::LanguageModelTask(const Config& config, const Checkpoint* sav
   if (saved == nullptr) {
     language_model_.text = build_text_side(config, train);
   }
-  train_ = encode_running_text(language_model_.text, std::move(train));
+  train_ = encode_running_text(language_model_, std::move(train));
+  language_model_.training_data = fingerprint(train_.ids);
+  if (saved != nullptr) {
+    check_same_data(*saved, language_model_.training_data, train_.name);
+  }
   if (!config.data.validation.empty()) {
-    validation_ = encode_running_text(language_model_.text,
-                                      load_held_out_text(config, config.data.validation));
+    validation_ =
+        encode_running_text(language_model_, load_held_out_text(config, config.data.validation));
   }
   if (saved == nullptr) {
     Generator initial = generator_of(config.run.seed, Stream::initialization);
@@ -66,13 +71,15 @@ Validation LanguageModelTask::validate() {
   validation.loss = sums.nll_per_token();
   validation.goodness = -validation.loss;
   const double perplexity = sums.perplexity();
-  const double bits = sums.bits_per_character();
   validation.figures = {
       {"loss", sums.loss_per_token(), ""},
       {"nll", validation.loss, fmt::format("loss {:.4f}", validation.loss)},
       {"perplexity", perplexity, fmt::format("perplexity {:.2f}", perplexity)},
-      {"bits_per_character", bits, fmt::format("{:.3f} bits a character", bits)},
   };
+  if (const auto bits = sums.bits_per_character()) {
+    validation.figures.push_back(
+        {"bits_per_character", *bits, fmt::format("{:.3f} bits a character", *bits)});
+  }
   Generator generator = generator_of(config.run.seed, Stream::sampling);
   for (int64_t i = 0; i < config.train.validation_samples; ++i) {
     validation.samples.push_back(one_line(sample_text(language_model_, 80, generator)));

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "core/export.h"
+#include "data/text_file.h"
 #include "data/tokenizer.h"
 #include "data/vocabulary.h"
+#include "train/config/config.h"
 
 namespace heed::train {
 
@@ -32,5 +34,10 @@ struct HEED_EXPORT TextSide {
   static TextSide restore(const TextState& state, const std::string& name,
                           const std::string& origin);
 };
+
+// Throws InputError when no token of `name` came into the vocabulary.
+void check_vocabulary(const TextSide& side, const DataConfig& data, const std::string& name);
+
+data::InvalidUtf8 invalid_utf8_policy(const DataConfig& data);
 
 }  // namespace heed::train

@@ -8,7 +8,8 @@
 namespace heed::train {
 namespace {
 
-TextSide build_side(const Config& config, const std::vector<std::string>& texts) {
+TextSide build_side(const Config& config, const std::vector<std::string>& texts,
+                    const std::string& name) {
   TextSide side;
   side.tokenizer = data::make_tokenizer(
       {config.data.tokenizer, config.data.lowercase, config.data.subword_size}, texts);
@@ -18,6 +19,7 @@ TextSide build_side(const Config& config, const std::vector<std::string>& texts)
   }
   side.vocabulary =
       data::Vocabulary::build(sentences, config.data.min_count, config.data.max_vocabulary);
+  check_vocabulary(side, config.data, name);
   return side;
 }
 
@@ -42,12 +44,13 @@ TranslationText build_text(const Config& config, const data::PairCorpus& train) 
   const std::vector<std::string> targets = texts_of(train, &data::SentencePair::target);
   if (config.data.shared_vocabulary) {
     sources.insert(sources.end(), targets.begin(), targets.end());
-    TextSide both = build_side(config, sources);
+    TextSide both = build_side(config, sources, train.name);
     log::info("data", "vocabulary of both sides: {}", both.vocabulary.size());
     TextSide target{data::restore_tokenizer(both.tokenizer->state()), both.vocabulary};
     return {std::move(both), std::move(target)};
   }
-  TranslationText text{build_side(config, sources), build_side(config, targets)};
+  TranslationText text{build_side(config, sources, train.name + ", source"),
+                       build_side(config, targets, train.name + ", target")};
   log::info("data", "vocabularies: {} source, {} target", text.source.vocabulary.size(),
             text.target.vocabulary.size());
   return text;
@@ -117,8 +120,7 @@ EncodedCorpus encode_corpus(const Config& config, const TranslationText& text,
 
 data::PairCorpus load_corpus(const Config& config, const CorpusName& name, data::Split split) {
   data::CorpusOptions options;
-  options.invalid_utf8 =
-      config.data.invalid_utf8 == "replace" ? data::InvalidUtf8::replace : data::InvalidUtf8::error;
+  options.invalid_utf8 = invalid_utf8_policy(config.data);
   options.seed = static_cast<uint64_t>(config.run.seed);
   options.drop_empty = config.data.empty == "drop";
   return data::load_pair_corpus(name, split, options);

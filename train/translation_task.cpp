@@ -8,6 +8,7 @@
 #include "autograd/functions.h"
 #include "core/logging.h"
 #include "train/evaluation.h"
+#include "train/fingerprint.h"
 #include "train/streams.h"
 
 namespace heed::train {
@@ -30,6 +31,10 @@ TranslationTask::TranslationTask(const Config& config, const Checkpoint* saved) 
     translator_.text = build_text(config, train);
   }
   train_ = encode_corpus(config, translator_.text, std::move(train), LengthFilter::apply);
+  translator_.training_data = fingerprint(train_.examples);
+  if (saved != nullptr) {
+    check_same_data(*saved, translator_.training_data, train_.name);
+  }
   if (!config.data.validation.empty()) {
     validation_ =
         encode_corpus(config, translator_.text,

@@ -40,24 +40,24 @@ nn::TransformerOptions transformer_options(const Config& config, const Translati
   nn::TransformerOptions options;
   options.source_vocabulary = text.source.vocabulary.size();
   options.target_vocabulary = text.target.vocabulary.size();
-  options.width = model.width;
   options.encoder_layers = options.decoder_layers = model.layers;
-  options.heads = model.heads;
-  options.ffn_width = model.ffn_width;
-  options.context = model.context;
-  options.dropout = model.dropout;
-  options.bias = model.bias;
-  options.tie_embeddings = model.tie_embeddings;
   options.share_vocabulary = config.data.shared_vocabulary;
-  options.positions = positions_of(model);
-  options.norm = norm_of(model);
-  options.norm_placement = norm_placement_of(model);
-  options.activation = activation_of(model);
-  options.gated = is_gated(model);
-  options.rotary_pairing = rotary_pairing_of(model);
   options.embedding_scale = model.embedding_scale;
+  set_layer_options(options, model);
   options.padding_id = data::Vocabulary::padding;
   return options;
+}
+
+size_t most_tokens(const Translator& translator) {
+  return static_cast<size_t>(translator.model->context().value_or(INT64_MAX));
+}
+
+void check_source(const Translator& translator, const std::vector<int32_t>& ids,
+                  const std::string& name) {
+  HEED_CHECK_INPUT(ids.size() <= most_tokens(translator), "translate",
+                   "{} has {} tokens, the model's positions end at {} (model.context); cut it into "
+                   "shorter sentences",
+                   name, ids.size(), most_tokens(translator));
 }
 
 }  // namespace
@@ -67,6 +67,7 @@ Checkpoint checkpoint_of(const Translator& translator) {
   checkpoint.config = translator.config;
   translator.text.source.save(checkpoint.text, "source");
   translator.text.target.save(checkpoint.text, "target");
+  checkpoint.training_data = translator.training_data;
   checkpoint.weights = translator.model->named_parameters();
   checkpoint.aliases = translator.model->aliases();
   return checkpoint;
@@ -81,6 +82,7 @@ Translator restore_translator(const Checkpoint& checkpoint) {
   translator.config = checkpoint.config;
   translator.text = {TextSide::restore(checkpoint.text, "source", checkpoint.path),
                      TextSide::restore(checkpoint.text, "target", checkpoint.path)};
+  translator.training_data = checkpoint.training_data;
   Generator unused(0);
   translator.model = make_translation_model(translator.config, translator.text, unused);
   translator.model->load_parameters(checkpoint.weights, checkpoint.path);
@@ -97,15 +99,19 @@ std::unique_ptr<nn::TranslationModel> make_translation_model(const Config& confi
 }
 
 void check_fits(const Translator& translator, const EncodedCorpus& corpus) {
-  const auto most = static_cast<size_t>(translator.model->context().value_or(INT64_MAX));
+  const size_t most = most_tokens(translator);
   for (size_t i = 0; i < corpus.examples.size(); ++i) {
     const data::PairExample& example = corpus.examples[i];
     const size_t tokens = std::max(example.source.size(), example.target.size() + 1);
     HEED_CHECK_INPUT(tokens <= most, "data",
-                     "{}: '{}' or its translation has {} tokens, the model's positions end at {} "
-                     "(model.context)",
+                     "{}: '{}' or its translation has {} tokens, the model's positions end at {}; "
+                     "raise model.context, or leave the pair out",
                      corpus.name, corpus.pairs[i].source, tokens, most);
   }
+}
+
+void check_fits(const Translator& translator, const std::string& source, const std::string& name) {
+  check_source(translator, encode_source(translator.config, translator.text.source, source), name);
 }
 
 nn::DecodingOptions decoding_options(const DecodeConfig& config) {
@@ -135,13 +141,9 @@ std::vector<std::vector<Translation>> translate(Translator& translator,
                                                 const std::vector<std::string>& texts,
                                                 const DecodeConfig& decode) {
   std::vector<data::PairExample> examples;
-  const auto most = static_cast<size_t>(translator.model->context().value_or(INT64_MAX));
   for (const std::string& text : texts) {
     examples.push_back({encode_source(translator.config, translator.text.source, text), {}});
-    const size_t tokens = examples.back().source.size();
-    HEED_CHECK_INPUT(tokens <= most, "translate",
-                     "a sentence has {} tokens, the model's positions end at {} (model.context)",
-                     tokens, most);
+    check_source(translator, examples.back().source, fmt::format("sentence {}", examples.size()));
   }
   const auto is_empty = [&](const data::PairExample& example) {
     return example.source.size() <= (translator.config.data.source_end ? 1U : 0U);

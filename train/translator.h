@@ -17,6 +17,7 @@ namespace heed::train {
 struct Translator {
   Config config;
   TranslationText text;
+  std::string training_data;  // its fingerprint; empty: not known
   std::unique_ptr<nn::TranslationModel> model;
 };
 
@@ -29,8 +30,11 @@ HEED_EXPORT Translator restore_translator(const Checkpoint& checkpoint);
 HEED_EXPORT std::unique_ptr<nn::TranslationModel> make_translation_model(
     const Config& config, const TranslationText& text, Generator& generator);
 
-// Throws InputError for a sentence that is longer than the model's table of positions.
+// Throws InputError for a sentence that is longer than the model's table of positions; `name` is
+// what to call it.
 HEED_EXPORT void check_fits(const Translator& translator, const EncodedCorpus& corpus);
+HEED_EXPORT void check_fits(const Translator& translator, const std::string& source,
+                            const std::string& name);
 
 // The [decode] section.
 HEED_EXPORT nn::DecodingOptions decoding_options(const DecodeConfig& config);

@@ -123,32 +123,45 @@ TEST_F(Generation, AnEmptyPromptBeginsALine) {
 TEST_F(Generation, UnknownCharactersAreNamed) {
   const LanguageModel model = small_model();
   EXPECT_EQ(refusal([&] { encode_prompt(model, "the é"); }),
-            "[generate] the prompt holds 'é', which the model never saw; it knows 14 characters: "
-            "\\n acdeghlmnost");
-  EXPECT_EQ(refusal([&] { encode_prompt(model, "\t"); }),
-            "[generate] the prompt holds '\\t', which the model never saw; it knows 14 characters: "
-            "\\n acdeghlmnost");
+            "[generate] the prompt holds 'é', which is not in the model's vocabulary; it knows 14 "
+            "characters: \\n acdeghlmnost");
+  EXPECT_EQ(
+      refusal([&] { encode_prompt(model, "\t"); }),
+      "[generate] the prompt holds '\\t', which is not in the model's vocabulary; it knows 14 "
+      "characters: \\n acdeghlmnost");
   EXPECT_EQ(refusal([&] { encode_prompt(model, "\x01"); }),
-            "[generate] the prompt holds 0x01, which the model never saw; it knows 14 characters: "
-            "\\n acdeghlmnost");
+            "[generate] the prompt holds 0x01, which is not in the model's vocabulary; it knows 14 "
+            "characters: \\n acdeghlmnost");
   const LanguageModel words = small_model({"data.tokenizer=word"});
   EXPECT_EQ(refusal([&] { encode_prompt(words, "the bird"); }),
-            "[generate] the prompt holds 'bird', which the model never saw; it knows 8 tokens");
+            "[generate] the prompt holds 'bird', which is not in the model's vocabulary; it knows "
+            "8 tokens");
+  EXPECT_EQ(refusal([&] { encode_prompt(words, " "); }),
+            "[generate] the prompt ' ' holds no token of a word tokenizer; give it text, or leave "
+            "it out");
 }
 
-TEST_F(Generation, APromptHasToFit) {
-  LanguageModel model = small_model();
+TEST_F(Generation, APromptThatMayNotSlideHasToFit) {
+  LanguageModel model = small_model({"decode.on_overflow=refuse"});
   const std::string nine = "the cat s";
   EXPECT_EQ(refusal([&] { generated(model, nine, options_for(model, 1), 1); }),
-            "[generate] the prompt has 9 tokens, the model sees 8 (model.context); shorten it");
-  EXPECT_EQ(generated(model, "the cat ", options_for(model, 5), 1).size(), 5U);
+            "[generate] the prompt has 9 tokens, the model sees 8 (model.context); shorten it, "
+            "or let the text slide (--on-overflow slide)");
+  EXPECT_EQ(generated(model, "the cat ", options_for(model, 1), 1).size(), 1U);
+}
+
+TEST_F(Generation, OfALongPromptTheLastPartIsRead) {
+  LanguageModel model = small_model();
+  const auto options = options_for(model, 20);
+  EXPECT_EQ(generated(model, "a dog on the cat ", options, 1),
+            generated(model, "the cat ", options, 1));
 }
 
 TEST_F(Generation, SlidesOrRefuses) {
   LanguageModel model = small_model({"decode.on_overflow=refuse"});
   EXPECT_EQ(refusal([&] { generated(model, "cat", options_for(model, 7), 1); }),
             "[generate] 7 tokens after a prompt of 3 outgrow model.context = 8; ask for at most 6, "
-            "or let the text slide (decode.on_overflow)");
+            "or let the text slide (--on-overflow slide)");
   EXPECT_EQ(generated(model, "cat", options_for(model, 6), 1).size(), 6U);
   // Positions without a table slide alike: the model was trained on no longer texts.
   LanguageModel rotary = small_model({"model.positions=rotary"});

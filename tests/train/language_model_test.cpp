@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <numbers>
+#include <utility>
 
 #include "autograd/functions.h"
 #include "core/error.h"
@@ -79,6 +80,10 @@ TEST_F(LanguageModels, TheTailIsHeldOut) {
   const Config files = config_with({"data.validation=" + path("text.txt")});
   EXPECT_EQ(load_training_text(files).text, whole);
   EXPECT_EQ(load_held_out_text(files, files.data.test).text, whole);
+  EXPECT_EQ(refusal([&] { load_held_out_text(files, {"tail"}); }),
+            "[data] the tail of " + path("text.txt") +
+                " was learned from: data.validation held out " + path("text.txt") +
+                "; name another text");
 }
 
 TEST_F(LanguageModels, TextsThatWillNotDoAreWorded) {
@@ -92,7 +97,7 @@ TEST_F(LanguageModels, TextsThatWillNotDoAreWorded) {
   write_file("test", path("short.txt"), "a");
   const LanguageModel model = model_with({});
   EXPECT_EQ(refusal([&] {
-              encode_running_text(model.text, {"short.txt", "a"});
+              encode_running_text(model, {"short.txt", "a"});
             }),
             "[data] short.txt has 1 tokens, at least 2 are needed: one to read, one to predict");
 }
@@ -100,8 +105,8 @@ TEST_F(LanguageModels, TextsThatWillNotDoAreWorded) {
 // Every token but the first is predicted once, from the tokens of its own window.
 TEST_F(LanguageModels, LossOfAText) {
   LanguageModel model = model_with({"train.label_smoothing=0.1"});
-  const EncodedText text = encode_running_text(
-      model.text, load_held_out_text(model.config, model.config.data.validation));
+  const EncodedText text =
+      encode_running_text(model, load_held_out_text(model.config, model.config.data.validation));
   const nn::EvaluationScope evaluation(*model.model);
   const int64_t context = model.config.model.context;
   const auto count = static_cast<int64_t>(text.ids.size());
@@ -126,8 +131,52 @@ TEST_F(LanguageModels, LossOfAText) {
   EXPECT_EQ(loss.characters, tokens) << "a token is a character";
   EXPECT_NEAR(loss.nll, nll, 1e-4 * nll);
   EXPECT_GT(std::abs(loss.loss - loss.nll), 1e-3) << "smoothing tells them apart";
-  EXPECT_NEAR(loss.bits_per_character(), nll / tokens / std::numbers::ln2, 1e-4);
+  EXPECT_NEAR(loss.bits_per_character().value(), nll / tokens / std::numbers::ln2, 1e-4);
   EXPECT_NEAR(loss.perplexity(), std::exp(nll / tokens), 1e-3 * loss.perplexity());
+}
+
+TEST_F(LanguageModels, CharactersAreThoseOfThePredictedTokens) {
+  const std::string whole = read_file("test", path("text.txt"));
+  const auto points = static_cast<int64_t>(whole.size()) - 60;  // é is of two bytes
+  const LanguageModel subwords = model_with({"data.tokenizer=subword", "data.subword_size=30"});
+  const EncodedText text = encode_running_text(subwords, {"text.txt", whole});
+  const std::string first = subwords.text.tokenizer->encode(whole.substr(0, 5)).front();
+  EXPECT_EQ(first.substr(0, 3), "▁");
+  EXPECT_EQ(text.characters, points - static_cast<int64_t>(first.size() - 3));
+  EXPECT_EQ(encode_running_text(subwords, {"lines", "\n\nline\n"}).characters, 6);
+  for (const std::string tokenizer : {"word", "space"}) {
+    LanguageModel words = model_with({"data.tokenizer=" + tokenizer});
+    const EncodedText lossy = encode_running_text(words, {"text.txt", whole});
+    EXPECT_EQ(lossy.characters, std::nullopt) << tokenizer;
+    EXPECT_EQ(text_loss(words, lossy).bits_per_character(), std::nullopt) << tokenizer;
+  }
+}
+
+TEST_F(LanguageModels, AVocabularyNeedsATokenOfItsOwn) {
+  EXPECT_EQ(refusal([&] { model_with({"data.min_count=100000"}); }),
+            "[data] " + path("text.txt") +
+                " without its tail: no token comes data.min_count = 100000 times, so the "
+                "vocabulary is empty; lower data.min_count");
+  EXPECT_EQ(refusal([&] { model_with({"data.max_vocabulary=4"}); }),
+            "[data] data.max_vocabulary = 4 leaves no room beside the 4 special tokens; raise it");
+}
+
+TEST_F(LanguageModels, AChangedTextIsNotGoneOnWith) {
+  const Config config = config_with({});
+  const RunFolder run(path("run"));
+  Trainer(config, run).run();
+  EXPECT_EQ(refusal([&] { Trainer(config, run); }), "none");
+  Checkpoint saved = run.load_latest();
+  const std::string before = std::exchange(saved.training_data, "");
+  std::string text = read_file("test", path("text.txt"));
+  text[0] = 'n';  // as long as before
+  write_file("test", path("text.txt"), text);
+  const std::string now = LanguageModelTask(config, &saved).checkpoint().training_data;
+  EXPECT_EQ(before.substr(0, before.find(',')), now.substr(0, now.find(',')));
+  EXPECT_EQ(refusal([&] { Trainer(config, run); }),
+            "[run] " + path("text.txt") + " without its tail is not what " + saved.path +
+                " was trained on: it was " + before + ", it is " + now +
+                "; take the change back, or train anew in another folder (--run)");
 }
 
 TEST_F(LanguageModels, ComeBackFromACheckpoint) {
@@ -184,10 +233,9 @@ INSTANTIATE_TEST_SUITE_P(Settings, LanguageModelResume,
 TEST_F(LanguageModels, AnEpochShowsAsManyTokensAsTheTextHas) {
   for (const std::string windows : {"random", "sequential"}) {
     LanguageModelTask task(config_with({"data.windows=" + windows}), nullptr);
-    const int64_t ids =
-        static_cast<int64_t>(encode_running_text(task.language_model().text,
-                                                 load_training_text(task.language_model().config))
-                                 .ids.size());
+    const int64_t ids = static_cast<int64_t>(
+        encode_running_text(task.language_model(), load_training_text(task.language_model().config))
+            .ids.size());
     Generator generator(7);
     const int64_t batches = task.plan_epoch(generator);
     int64_t tokens = 0;

@@ -134,18 +134,20 @@ TEST_F(TextCommands, GenerateRefusesInWords) {
   expect_generate_refused({"--top-k", "-3"}, "[heed] --top-k is -3, at least 0 is expected\n");
   expect_generate_refused({"--tokens", "0"}, "[heed] --tokens is 0, at least 1 is expected\n");
   expect_generate_refused({"--seed", "-1"}, "[heed] --seed is -1, at least 0 is expected\n");
-  expect_generate_refused({"--prompt", "xyz"},
-                          "[generate] the prompt holds 'x', which the model never saw; it knows 6 "
-                          "characters: \\n abce\n");
+  expect_generate_refused(
+      {"--prompt", "xyz"},
+      "[generate] the prompt holds 'x', which is not in the model's vocabulary; it "
+      "knows 6 characters: \\n abce\n");
   expect_generate_refused({"--prompt", "-"}, "[generate] byte 2 of the prompt, 0xFF, is no UTF-8\n",
                           "a\xFF");
   expect_generate_refused(
-      {"--prompt", "a b\na b\na b\na b\na"},
-      "[generate] the prompt has 17 tokens, the model sees 16 (model.context); shorten it\n");
+      {"--prompt", "a b\na b\na b\na b\na", "--on-overflow", "refuse"},
+      "[generate] the prompt has 17 tokens, the model sees 16 (model.context); shorten it, or let "
+      "the text slide (--on-overflow slide)\n");
   expect_generate_refused(
       {"--prompt", "a b", "--tokens", "20", "--on-overflow", "refuse"},
       "[generate] 20 tokens after a prompt of 3 outgrow model.context = 16; ask for at most 14, or "
-      "let the text slide (decode.on_overflow)\n");
+      "let the text slide (--on-overflow slide)\n");
 }
 
 TEST_F(TextCommands, EachKindOfModelNamesItsCommand) {
@@ -209,15 +211,78 @@ TEST_F(TextCommands, ATransformersReportShowsEveryHead) {
   }
 }
 
-TEST_F(TextCommands, SentencesPastTheContextAreRefused) {
+// Without a validation corpus the samples are what was trained on, not what was left out.
+TEST_F(TextCommands, AReportShowsNoPairThatWasTooLong) {
+  std::string pairs = "the cat sleeps when the dog sleeps and the bird sings .\tle chat dort .\n";
+  for (int i = 0; i < 10; ++i) {
+    pairs += "the cat sleeps .\tle chat dort .\n";
+  }
+  write_file("test", *folder_ / "long.tsv", pairs);
+  const Outcome trained =
+      run({"train", "pairs.toml", "--run", "long", "--set", "data.train=long.tsv", "--set",
+           "data.validation=none", "--set", "data.max_length=8", "--set", "model.context=10"});
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  const std::string page = read_file("test", *folder_ / "long/report/index.html");
+  EXPECT_NE(page.find("the cat sleeps ."), std::string::npos);
+  EXPECT_EQ(page.find("the dog sleeps"), std::string::npos);
+}
+
+// A line that cannot be translated ends the work; what comes before it is written.
+TEST_F(TextCommands, SentencesPastTheContextAreNamed) {
   std::string sentence;
   for (int i = 0; i < 70; ++i) {
     sentence += "the ";
   }
-  expect_refused({"translate", "runs/pairs"},
-                 "[translate] a sentence has 71 tokens, the model's positions end at 60 "
-                 "(model.context)\n",
-                 sentence + "\n");
+  const std::string input = "the cat .\n\n" + sentence + "\nthe cat .\n";
+  const auto refused = [](const std::string& name) {
+    return "[translate] line 3 of " + name +
+           " has 71 tokens, the model's positions end at 60 (model.context); cut it into shorter "
+           "sentences\n";
+  };
+  const Outcome standard = run({"translate", "runs/pairs"}, input);
+  EXPECT_EQ(standard.code, 2);
+  EXPECT_EQ(standard.err, refused("standard input"));
+  EXPECT_EQ(standard.out, run({"translate", "runs/pairs"}, "the cat .\n\n").out);
+  write_file("test", *folder_ / "long.en", input);
+  const Outcome file = run({"translate", "runs/pairs", "--input", "long.en"});
+  EXPECT_EQ(file.code, 2);
+  EXPECT_EQ(file.err, refused("long.en"));
+  EXPECT_EQ(file.out, standard.out);
+  write_file("test", *folder_ / "long.tsv", "the cat .\tle chat .\n" + sentence + "\tle .\n");
+  const Outcome evaluated = run({"evaluate", "runs/pairs", "--corpus", "long.tsv"});
+  EXPECT_EQ(evaluated.code, 2);
+  EXPECT_TRUE(evaluated.err.ends_with(
+      "\n[data] long.tsv: '" + sentence.substr(0, sentence.size()) +
+      "' or its translation has 71 tokens, the model's positions end at 60; raise model.context, "
+      "or leave the pair out\n"))
+      << evaluated.err;
+}
+
+TEST_F(TextCommands, TheTailOfAChangedTextIsWarnedOf) {
+  const Outcome same = run({"evaluate", "runs/letters"});
+  EXPECT_EQ(same.err.find("has changed"), std::string::npos) << same.err;
+  const std::string text = read_file("test", *folder_ / "letters.txt");
+  write_file("test", *folder_ / "letters.txt", "e b\n" + text);
+  const Outcome changed = run({"evaluate", "runs/letters"});
+  EXPECT_EQ(changed.code, 0) << changed.err;
+  EXPECT_NE(changed.err.find(
+                "letters.txt without its tail has changed since the training: it was 360 tokens, "),
+            std::string::npos)
+      << changed.err;
+  write_file("test", *folder_ / "letters.txt", text);
+}
+
+TEST_F(TextCommands, WordsHaveNoBitsACharacter) {
+  const Outcome trained =
+      run({"train", "letters.toml", "--run", "words", "--set", "data.tokenizer=word"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(trained.err.find("bits a character"), std::string::npos) << trained.err;
+  const Outcome outcome = run({"evaluate", "words"});
+  EXPECT_EQ(outcome.out.find("the tail of letters.txt: 29 tokens\n"), 0U) << outcome.out;
+  EXPECT_EQ(outcome.out.find("bits"), std::string::npos) << outcome.out;
+  expect_refused({"generate", "words", "--prompt", " "},
+                 "[generate] the prompt ' ' holds no token of a word tokenizer; give it text, or "
+                 "leave it out\n");
 }
 
 }  // namespace

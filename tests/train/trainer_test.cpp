@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/file.h"
@@ -72,6 +73,22 @@ class TrainerRuns : public testing::Test {
 
   test::TemporaryFolder folder_;
 };
+
+TEST_F(TrainerRuns, ChangedPairsAreNotGoneOnWith) {
+  write_file("test", folder_ / "a.tsv", "a b\tc d\nb\td\na\tc\n");
+  const Config config = config_with({"data.train=" + (folder_ / "a.tsv")});
+  ASSERT_EQ(train(config, run("pairs")), TrainingEnd::finished);
+  EXPECT_EQ(mistake(config, run("pairs")), "no error");
+  Checkpoint saved = run("pairs").load_latest();
+  const std::string before = std::exchange(saved.training_data, "");
+  write_file("test", folder_ / "a.tsv", "a b\tc d\nb\td\na\td\n");
+  const std::string now = TranslationTask(config, &saved).checkpoint().training_data;
+  EXPECT_EQ(before.substr(0, 13), "3 pairs, hash");
+  EXPECT_EQ(mistake(config, run("pairs")),
+            "[run] " + (folder_ / "a.tsv") + " is not what " + saved.path +
+                " was trained on: it was " + before + ", it is " + now +
+                "; take the change back, or train anew in another folder (--run)");
+}
 
 class Resume : public TrainerRuns, public testing::WithParamInterface<Overrides> {};
 

@@ -2,15 +2,18 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/logging.h"
+#include "data/text_corpus.h"
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
 #include "train/evaluation.h"
+#include "train/fingerprint.h"
 #include "train/language_model.h"
 #include "train/report/chart.h"
 #include "train/report/table.h"
@@ -152,29 +155,52 @@ void write_alignments(const Options& options, Translator& translator, EncodedCor
   log::info("evaluate", "{} alignments: {}", pictures.size(), options.alignments);
 }
 
+// The tail of a text that has changed since is not what was held out of it.
+void warn_of_other_text(const LanguageModel& language_model) {
+  const RunningText train = load_training_text(language_model.config);
+  const std::string now = fingerprint(data::encode_text(
+      *language_model.text.tokenizer, language_model.text.vocabulary, train.text));
+  if (!language_model.training_data.empty() && now != language_model.training_data) {
+    log::warning(
+        "evaluate",
+        "{} has changed since the training: it was {}, it is {}; part of the tail may have "
+        "been learned",
+        train.name, language_model.training_data, now);
+  }
+}
+
 void evaluate_text(const Options& options, LanguageModel language_model) {
   const CorpusName name = corpus_name(options, language_model.config);
   const EncodedText text =
-      encode_running_text(language_model.text, load_held_out_text(language_model.config, name));
+      encode_running_text(language_model, load_held_out_text(language_model.config, name));
+  if (name == CorpusName{std::string(tail)}) {
+    warn_of_other_text(language_model);
+  }
   const TextLoss result = text_loss(language_model, text);
+  const std::optional<double> bits = result.bits_per_character();
   if (options.json) {
-    const nlohmann::ordered_json json = {{"corpus", text.name},
-                                         {"loss", result.loss_per_token()},
-                                         {"nll", result.nll_per_token()},
-                                         {"perplexity", result.perplexity()},
-                                         {"bits_per_character", result.bits_per_character()},
-                                         {"tokens", result.tokens},
-                                         {"characters", result.characters}};
+    nlohmann::ordered_json json = {{"corpus", text.name},
+                                   {"loss", result.loss_per_token()},
+                                   {"nll", result.nll_per_token()},
+                                   {"perplexity", result.perplexity()},
+                                   {"tokens", result.tokens}};
+    if (bits) {
+      json["bits_per_character"] = *bits;
+      json["characters"] = *result.characters;
+    }
     fmt::print("{}\n", json.dump());
     return;
   }
-  fmt::print("{}: {} tokens, {} characters\n", text.name, result.tokens, result.characters);
+  fmt::print("{}: {} tokens{}\n", text.name, result.tokens,
+             bits ? fmt::format(", {} characters", *result.characters) : "");
   TextTable table({"score", "value", ""}, {false, true, false});
   table.add(
       {"loss", fmt::format("{:.4f}", result.loss_per_token()), "nats a token, smoothing included"});
   table.add({"nll", fmt::format("{:.4f}", result.nll_per_token()), "nats a token"});
   table.add({"perplexity", fmt::format("{:.3f}", result.perplexity()), ""});
-  table.add({"bits", fmt::format("{:.4f}", result.bits_per_character()), "bits a character"});
+  if (bits) {
+    table.add({"bits", fmt::format("{:.4f}", *bits), "bits a character"});
+  }
   fmt::print("{}", table.text());
 }
 

@@ -78,7 +78,7 @@ void run_generate(const Options& options) {
   const std::string prompt = prompt_of(options);
   const std::vector<int32_t> ids = encode_prompt(language_model, prompt);
   Generator generator = generator_of(options.seed.value_or(config.run.seed), Stream::sampling);
-  // The prompt is shown as the model read it, once it has been found to fit.
+  // The prompt is shown in the model's tokens, once it has been found to fit.
   data::TextStream stream(*language_model.text.tokenizer);
   std::string shown;
   for (const int32_t id : prompt.empty() ? std::vector<int32_t>{} : ids) {

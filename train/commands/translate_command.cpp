@@ -6,7 +6,9 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -50,8 +52,19 @@ class Session {
     }
   }
 
-  // One line out for each line in (n of them with --n-best); empty in, empty out.
-  void lines(const std::vector<std::string>& texts) {
+  // One line out for each line in (n of them with --n-best); empty in, empty out. `first`: the
+  // number of the first one in what is called `name`. A line that is too long ends the work, once
+  // those before it are written.
+  void lines(std::vector<std::string> texts, size_t first, const std::string& name) {
+    std::optional<InputError> refused;
+    for (size_t i = 0; i < texts.size() && !refused; ++i) {
+      try {
+        check_fits(translator_, texts[i], fmt::format("line {} of {}", first + i, name));
+      } catch (const InputError& error) {
+        refused = error;
+        texts.resize(i);
+      }
+    }
     auto all = translate(translator_, texts, decode_);
     for (size_t i = 0; i < texts.size(); ++i) {
       all[i].resize(static_cast<size_t>(decode_.n_best));
@@ -60,6 +73,9 @@ class Session {
                               : translation.text + "\n");
         remember(texts[i], translation);
       }
+    }
+    if (refused) {
+      throw *refused;
     }
   }
 
@@ -121,20 +137,28 @@ void translate_standard_input(Session& session, data::InvalidUtf8 policy) {
   std::string line;
   size_t number = 0;
   const std::string name = "standard input";
+  const auto translate_waiting = [&] {
+    const size_t first = number - waiting.size() + 1;
+    session.lines(std::exchange(waiting, {}), first, name);
+  };
   while (std::getline(std::cin, line)) {
-    ++number;
-    if (number == 1) {
-      line += std::cin.eof() ? "" : "\n";
-      waiting.push_back(data::parse_text(line, name, policy).lines.at(0));
-    } else {
-      waiting.push_back(data::parse_line(line, number, name, policy));
+    try {
+      if (number == 0) {
+        line += std::cin.eof() ? "" : "\n";
+        waiting.push_back(data::parse_text(line, name, policy).lines.at(0));
+      } else {
+        waiting.push_back(data::parse_line(line, number + 1, name, policy));
+      }
+    } catch (const InputError&) {
+      translate_waiting();
+      throw;
     }
+    ++number;
     if (waiting.size() >= at_once) {
-      session.lines(waiting);
-      waiting.clear();
+      translate_waiting();
     }
   }
-  session.lines(waiting);
+  translate_waiting();
 }
 
 void translate_file(Session& session, const std::string& path, data::InvalidUtf8 policy) {
@@ -143,15 +167,15 @@ void translate_file(Session& session, const std::string& path, data::InvalidUtf8
   for (size_t begin = 0; begin < lines.size(); begin += lines_at_once) {
     const size_t end = std::min(lines.size(), begin + lines_at_once);
     session.lines({lines.begin() + static_cast<std::ptrdiff_t>(begin),
-                   lines.begin() + static_cast<std::ptrdiff_t>(end)});
+                   lines.begin() + static_cast<std::ptrdiff_t>(end)},
+                  begin + 1, path);
   }
 }
 
 void run_translate(const Options& options) {
   use_threads(options.decoding.threads);
   Translator translator = restore_translator(load_trained(options.run));
-  const auto policy = translator.config.data.invalid_utf8 == "replace" ? data::InvalidUtf8::replace
-                                                                       : data::InvalidUtf8::error;
+  const data::InvalidUtf8 policy = invalid_utf8_policy(translator.config.data);
   Session session(options, std::move(translator));
   if (options.input == "-") {
     translate_standard_input(session, policy);
@@ -167,7 +191,9 @@ void add_translate_command(CLI::App& program) {
   auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("translate", "Translate text with a trained run");
   command->footer(
-      "One line out for each line in. The best checkpoint by validation is used.\n\n"
+      "One line out for each line in; a line that cannot be read or is longer than the model's\n"
+      "context ends the work, with those before it written. The best checkpoint by validation is\n"
+      "used.\n\n"
       "  echo 'the small cat sleeps .' | heed translate runs/toy_translator\n"
       "  heed translate runs/toy_translator --input a.en --output a.fr --beam 5\n"
       "  heed translate runs/toy_translator --input a.en --alignments a.html");

@@ -16,7 +16,7 @@ using CorpusName = std::vector<std::string>;
 // The corpus name that stands for the last part of a language model's training text.
 inline constexpr std::string_view tail = "tail";
 
-// The meaning, range and default of each key stand in config_table.cpp; `heed config` prints them.
+// The meaning, range and default of each key stand in config_keys.cpp; `heed config` prints them.
 struct RunConfig {
   std::string name;
   int64_t seed = 1;

@@ -13,7 +13,7 @@
 
 // The one place where keys are declared. Parsing, overrides, unknown keys, `heed config` and the
 // effective config all walk this table: a new key is a member in config.h and a line in
-// config_table.cpp.
+// config_keys.cpp.
 namespace heed::train {
 
 using Value = std::variant<bool*, int64_t*, double*, std::string*, CorpusName*>;

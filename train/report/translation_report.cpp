@@ -26,23 +26,26 @@ std::optional<AlignmentPicture> picture(std::vector<std::string> source,
 constexpr size_t samples_shown = 8;
 constexpr size_t sentences_by_head = 3;
 
-// The first pairs of the validation corpus, or else of the training corpus.
-data::PairCorpus samples_of(const Config& config) {
+// The first pairs of the validation corpus, or else of those that the training learned from.
+std::vector<data::SentencePair> samples_of(const Translator& translator) {
+  const Config& config = translator.config;
   const bool held_out = !config.data.validation.empty();
-  data::PairCorpus corpus =
-      load_corpus(config, held_out ? config.data.validation : config.data.train,
-                  held_out ? data::Split::validation : data::Split::train);
-  corpus.pairs.resize(std::min(corpus.pairs.size(), samples_shown));
-  corpus.alignments.clear();
-  return corpus;
+  std::vector<data::SentencePair> pairs =
+      held_out ? load_corpus(config, config.data.validation, data::Split::validation).pairs
+               : encode_corpus(config, translator.text,
+                               load_corpus(config, config.data.train, data::Split::train),
+                               LengthFilter::apply)
+                     .pairs;
+  pairs.resize(std::min(pairs.size(), samples_shown));
+  return pairs;
 }
 
 // A small picture for every head of every layer, the references forced; empty where the model has
 // no heads.
-std::string heads_section(Translator& translator, const data::PairCorpus& samples) {
+std::string heads_section(Translator& translator, const std::vector<data::SentencePair>& samples) {
   std::string section;
-  for (size_t i = 0; i < std::min(samples.pairs.size(), sentences_by_head); ++i) {
-    const data::SentencePair& pair = samples.pairs[i];
+  for (size_t i = 0; i < std::min(samples.size(), sentences_by_head); ++i) {
+    const data::SentencePair& pair = samples[i];
     const auto layers = head_attention(translator, pair);
     std::vector<AlignmentPicture> pictures;
     for (size_t layer = 0; layer < layers.size(); ++layer) {
@@ -82,9 +85,9 @@ std::optional<AlignmentPicture> alignment_picture(
 }
 
 std::vector<PageSection> translation_sections(Translator& translator) {
-  const data::PairCorpus samples = samples_of(translator.config);
+  const std::vector<data::SentencePair> samples = samples_of(translator);
   std::vector<std::string> sources;
-  for (const data::SentencePair& sample : samples.pairs) {
+  for (const data::SentencePair& sample : samples) {
     sources.push_back(sample.source);
   }
   std::vector<std::vector<std::string>> rows;
@@ -94,8 +97,7 @@ std::vector<PageSection> translation_sections(Translator& translator) {
     const Translation& best = translations[i].front();
     // The reference as the tokenizer would write it, so that only words differ.
     const data::Tokenizer& tokenizer = *translator.text.target.tokenizer;
-    rows.push_back(
-        {sources[i], best.text, tokenizer.decode(tokenizer.encode(samples.pairs[i].target))});
+    rows.push_back({sources[i], best.text, tokenizer.decode(tokenizer.encode(samples[i].target))});
     if (auto shown = alignment_picture(translator, sources[i], best)) {
       pictures.push_back(std::move(*shown));
     }
