@@ -17,34 +17,56 @@ namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
+// What one step added to a hypothesis. Hypotheses are chains of these, so that one grows without a
+// copy of what came before.
+struct Node {
+  int64_t parent;  // among the search's nodes; none at the first token
+  int32_t token;
+  int64_t row;  // of the step's attention
+};
+constexpr int64_t none = -1;
+
+struct Partial {
+  int64_t node = none;
+  double log_probability = 0;
+};
+
+struct Finished {
+  int64_t node;
+  double log_probability;
+  double score;
+  bool ended;
+};
+
 // The search for one sentence.
 struct Search {
   int64_t max_length = 0;
   int64_t source_length = 0;
-  std::vector<Hypothesis> live;
-  std::vector<Hypothesis> finished;
+  std::vector<Node> nodes;
+  std::vector<Partial> live;
+  std::vector<Finished> finished;
 
-  void finish(Hypothesis hypothesis, double alpha) {
-    const auto length = static_cast<int64_t>(hypothesis.tokens.size()) + (hypothesis.ended ? 1 : 0);
-    hypothesis.score = hypothesis.log_probability / length_penalty(length, alpha);
-    const auto better = [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; };
-    finished.insert(std::upper_bound(finished.begin(), finished.end(), hypothesis, better),
-                    std::move(hypothesis));
+  // length: tokens, the end counted.
+  void finish(const Partial& hypothesis, int64_t length, bool ended, double alpha) {
+    const Finished entry = {hypothesis.node, hypothesis.log_probability,
+                            hypothesis.log_probability / length_penalty(length, alpha), ended};
+    const auto better = [](const Finished& a, const Finished& b) { return a.score > b.score; };
+    finished.insert(std::upper_bound(finished.begin(), finished.end(), entry, better), entry);
   }
 
   // Whether some continuation of a live hypothesis could still enter the n best. Log-probabilities
   // only fall, and a penalty with alpha > 0 is mildest at the greatest length.
-  bool can_improve(const DecodingOptions& options) const {
+  // length: tokens of the live ones.
+  bool can_improve(const DecodingOptions& options, int64_t length) const {
     if (live.empty()) {
       return false;
     }
     if (static_cast<int64_t>(finished.size()) < options.n_best) {
       return true;
     }
-    const auto next = static_cast<int64_t>(live.front().tokens.size()) + 1;
-    const int64_t mildest = options.length_penalty > 0 ? max_length : next;
+    const int64_t mildest = options.length_penalty > 0 ? max_length : length + 1;
     double best = minus_infinity;
-    for (const Hypothesis& hypothesis : live) {
+    for (const Partial& hypothesis : live) {
       best = std::max(best,
                       hypothesis.log_probability / length_penalty(mildest, options.length_penalty));
     }
@@ -59,8 +81,8 @@ struct Candidate {
 };
 
 struct AttentionRows {
-  std::vector<float> weights;  // (rows, width); empty without attention
-  int64_t width = 0;
+  std::vector<float> weights;  // (rows, width)
+  int64_t width;
 };
 
 void check_options(const DecodingOptions& options) {
@@ -71,9 +93,9 @@ void check_options(const DecodingOptions& options) {
                    options.beam_size);
 }
 
-class Decoder {
+class BeamSearch {
  public:
-  Decoder(TranslationModel& model, const PaddedIds& source, const DecodingOptions& options)
+  BeamSearch(TranslationModel& model, const PaddedIds& source, const DecodingOptions& options)
       : model_(model), options_(options) {
     for (const int64_t length : source.lengths) {
       Search search;
@@ -94,10 +116,12 @@ class Decoder {
       step(length);
     }
     std::vector<std::vector<Hypothesis>> results;
-    for (Search& search : searches_) {
-      auto& pool = search.finished;
-      pool.resize(std::min(pool.size(), static_cast<size_t>(options_.n_best)));
-      results.push_back(std::move(pool));
+    for (const Search& search : searches_) {
+      const auto count = std::min(search.finished.size(), static_cast<size_t>(options_.n_best));
+      auto& best = results.emplace_back();
+      for (size_t i = 0; i < count; ++i) {
+        best.push_back(whole(search, search.finished[i]));
+      }
     }
     return results;
   }
@@ -107,22 +131,25 @@ class Decoder {
   void step(int64_t length) {
     std::vector<int32_t> tokens;
     for (const size_t i : active_) {
-      for (const Hypothesis& hypothesis : searches_[i].live) {
-        tokens.push_back(hypothesis.tokens.empty() ? options_.start_id : hypothesis.tokens.back());
+      const Search& search = searches_[i];
+      for (const Partial& hypothesis : search.live) {
+        tokens.push_back(hypothesis.node == none
+                             ? options_.start_id
+                             : search.nodes[static_cast<size_t>(hypothesis.node)].token);
       }
     }
     const auto rows = static_cast<int64_t>(tokens.size());
-    const auto output = model_.step(*state_, Tensor::from_vector(tokens, {rows}));
+    const auto output =
+        model_.step(*state_, Tensor::from_vector(tokens, {rows}), options_.with_attention);
     const int64_t wanted =
         std::min(model_.target_vocabulary(),
                  options_.beam_size + 1 + static_cast<int64_t>(options_.never.size()));
     const TopK best = top_k(log_softmax(output.logits), wanted);
     const auto values = best.values.to_doubles();
     const auto indices = best.indices.to_vector<int32_t>();
-    AttentionRows attention;
     if (output.attention.defined()) {
-      attention = {to_dtype(output.attention, DType::f32).to_vector<float>(),
-                   output.attention.dim(1)};
+      attention_.push_back(
+          {to_dtype(output.attention, DType::f32).to_vector<float>(), output.attention.dim(1)});
     }
 
     std::vector<int32_t> kept_rows;
@@ -130,7 +157,7 @@ class Decoder {
     size_t first_row = 0;
     for (const size_t i : active_) {
       Search& search = searches_[i];
-      const std::vector<Hypothesis> parents = std::move(search.live);
+      const std::vector<Partial> parents = std::move(search.live);
       search.live.clear();
       std::vector<Candidate> candidates;
       for (size_t p = 0; p < parents.size(); ++p) {
@@ -144,9 +171,7 @@ class Decoder {
         }
       }
       for (size_t p = 0; candidates.empty() && p < parents.size(); ++p) {
-        Hypothesis cut = parents[p];  // nothing may follow
-        cut.ended = false;
-        search.finish(std::move(cut), options_.length_penalty);
+        search.finish(parents[p], length, false, options_.length_penalty);  // nothing may follow
       }
       const auto keep = std::min(candidates.size(), static_cast<size_t>(options_.beam_size));
       std::stable_sort(candidates.begin(), candidates.end(),
@@ -157,17 +182,18 @@ class Decoder {
       std::vector<int32_t> live_rows;
       for (const Candidate& candidate : candidates) {
         const size_t row = first_row + candidate.parent;
-        Hypothesis grown = extend(parents[candidate.parent], candidate, row, attention, search);
+        const Partial grown = {std::ssize(search.nodes), candidate.log_probability};
+        search.nodes.push_back(
+            {parents[candidate.parent].node, candidate.token, static_cast<int64_t>(row)});
         const bool ends = candidate.token == options_.end_id;
         if (ends || length + 1 >= search.max_length) {
-          grown.ended = ends;
-          search.finish(std::move(grown), options_.length_penalty);
+          search.finish(grown, length + 1, ends, options_.length_penalty);
         } else {
-          search.live.push_back(std::move(grown));
+          search.live.push_back(grown);
           live_rows.push_back(static_cast<int32_t>(row));
         }
       }
-      if (search.can_improve(options_)) {
+      if (search.can_improve(options_, length + 1)) {
         still_active.push_back(i);
         kept_rows.insert(kept_rows.end(), live_rows.begin(), live_rows.end());
       }
@@ -186,18 +212,27 @@ class Decoder {
     return std::find(options_.never.begin(), options_.never.end(), token) == options_.never.end();
   }
 
-  Hypothesis extend(const Hypothesis& parent, const Candidate& candidate, size_t row,
-                    const AttentionRows& attention, const Search& search) const {
-    Hypothesis grown = parent;
-    grown.log_probability = candidate.log_probability;
-    if (candidate.token != options_.end_id) {
-      grown.tokens.push_back(candidate.token);
+  // A hypothesis read from its chain: node number t belongs to step t.
+  Hypothesis whole(const Search& search, const Finished& entry) const {
+    std::vector<Node> chain;
+    for (int64_t at = entry.node; at != none; at = chain.back().parent) {
+      chain.push_back(search.nodes[static_cast<size_t>(at)]);
     }
-    if (!attention.weights.empty()) {
-      const auto begin = attention.weights.begin() + static_cast<int64_t>(row) * attention.width;
-      grown.attention.emplace_back(begin, begin + search.source_length);
+    std::reverse(chain.begin(), chain.end());
+    Hypothesis result;
+    result.log_probability = entry.log_probability;
+    result.score = entry.score;
+    result.ended = entry.ended;
+    for (size_t t = 0; t < chain.size(); ++t) {
+      if (chain[t].token != options_.end_id) {
+        result.tokens.push_back(chain[t].token);
+      }
+      if (!attention_.empty()) {
+        const auto begin = attention_[t].weights.begin() + chain[t].row * attention_[t].width;
+        result.attention.emplace_back(begin, begin + search.source_length);
+      }
     }
-    return grown;
+    return result;
   }
 
   static bool is_identity(const std::vector<int32_t>& rows, size_t count) {
@@ -216,6 +251,7 @@ class Decoder {
   DecodingOptions options_;
   std::vector<Search> searches_;
   std::vector<size_t> active_;
+  std::vector<AttentionRows> attention_;  // of each step; none unless asked for
   std::unique_ptr<DecoderState> state_;
 };
 
@@ -228,7 +264,7 @@ std::vector<std::vector<Hypothesis>> decode(TranslationModel& model, const Padde
     return {};
   }
   const EvaluationScope evaluation(model);
-  return Decoder(model, source, options).run();
+  return BeamSearch(model, source, options).run();
 }
 
 }  // namespace heed::nn

@@ -21,6 +21,7 @@ struct DecodingOptions {
   int32_t start_id = 2;
   int32_t end_id = 3;
   std::vector<int32_t> never = {0, 1, 2};  // ids that are never produced: padding, unknown, start
+  bool with_attention = false;             // Hypothesis::attention; costs time and memory
 };
 
 struct Hypothesis {
@@ -28,8 +29,8 @@ struct Hypothesis {
   double log_probability = 0;   // nats, end token included
   double score = 0;             // after the length penalty
   bool ended = true;            // false: cut at max_length
-  // Of each token, and of the end token last, the source positions' weights; empty without
-  // attention.
+  // Of each token, and of the end token last, the source positions' weights; empty when not asked
+  // for or without attention.
   std::vector<std::vector<float>> attention;
 };
 

@@ -7,14 +7,13 @@
 namespace heed::nn {
 namespace {
 
-// Undefined means all. On booleans "not a < b" says "a and b".
+// Undefined means all.
 Tensor both(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined()) {
     return a.defined() ? a : b;
   }
   broadcast_shapes("mask", a.shape(), b.shape());
-  const Tensor not_a = equal(a, Tensor::zeros({}, DType::boolean, a.device()));
-  return less(not_a, b);
+  return logical_and(a, b);
 }
 
 }  // namespace
@@ -53,6 +52,12 @@ Mask Mask::operator&(const Mask& other) const {
   joined.allowed_ = both(allowed_, other.allowed_);
   joined.keys_ = both(keys_, other.keys_);
   return joined;
+}
+
+Mask Mask::cleared() const {
+  Mask mask = *this;
+  mask.keys_ = Tensor();
+  return mask;
 }
 
 Tensor Mask::clear_padding(const Tensor& x) const {

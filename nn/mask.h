@@ -28,6 +28,8 @@ class HEED_EXPORT Mask {
   const Tensor& allowed() const { return allowed_; }
   // x (B, S, C) with zeros at the padded keys.
   Tensor clear_padding(const Tensor& x) const;
+  // The same mask for what is cleared already: clear_padding gives x as it is.
+  Mask cleared() const;
 
  private:
   bool causal_ = false;

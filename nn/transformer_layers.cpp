@@ -116,8 +116,9 @@ Encoder::Encoder(const TransformerLayerOptions& options, int64_t layers, Generat
 Tensor Encoder::forward(const Tensor& x, const Mask& mask,
                         std::vector<KeyValueCache>* caches) const {
   Tensor h = mask.clear_padding(x);
+  const Mask cleared = mask.cleared();  // layers keep finite what is
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
-    h = layers_[layer]->forward(h, mask, cache_of(caches, layer));
+    h = layers_[layer]->forward(h, cleared, cache_of(caches, layer));
   }
   return norm_ ? norm_->forward(h) : h;
 }
@@ -135,9 +136,10 @@ Decoder::Decoder(const TransformerLayerOptions& options, int64_t layers, Generat
 }
 
 std::vector<KeysValues> Decoder::project(const Tensor& memory, const Mask& memory_mask) const {
+  const Tensor source = memory_mask.clear_padding(memory);
   std::vector<KeysValues> projected;
   for (const auto& layer : layers_) {
-    projected.push_back(layer->project(memory, memory_mask));
+    projected.push_back(layer->project(source));
   }
   return projected;
 }
@@ -146,9 +148,10 @@ DecoderOutput Decoder::forward(const Tensor& x, const Mask& mask,
                                const std::vector<KeysValues>& memory, const Mask& memory_mask,
                                bool with_weights, std::vector<KeyValueCache>* caches) const {
   DecoderOutput result;
-  Tensor h = x;
+  Tensor h = mask.clear_padding(x);
+  const Mask cleared = mask.cleared();
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
-    auto found = layers_[layer]->forward(h, mask, memory[layer], memory_mask, with_weights,
+    auto found = layers_[layer]->forward(h, cleared, memory[layer], memory_mask, with_weights,
                                          cache_of(caches, layer));
     h = found.output;
     if (with_weights) {

@@ -139,7 +139,7 @@ std::vector<std::vector<float>> in_source_order(const Config& config,
 
 std::vector<std::vector<Translation>> translate(Translator& translator,
                                                 const std::vector<std::string>& texts,
-                                                const DecodeConfig& decode) {
+                                                const DecodeConfig& decode, bool with_attention) {
   std::vector<data::PairExample> examples;
   for (const std::string& text : texts) {
     examples.push_back({encode_source(translator.config, translator.text.source, text), {}});
@@ -148,7 +148,8 @@ std::vector<std::vector<Translation>> translate(Translator& translator,
   const auto is_empty = [&](const data::PairExample& example) {
     return example.source.size() <= (translator.config.data.source_end ? 1U : 0U);
   };
-  const nn::DecodingOptions options = decoding_options(decode);
+  nn::DecodingOptions options = decoding_options(decode);
+  options.with_attention = with_attention;
   std::vector<std::vector<Translation>> results(texts.size());
   for (const auto& plan : data::plan_by_length(examples, {decode.batch_size, 0})) {
     std::vector<size_t> indices;

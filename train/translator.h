@@ -49,10 +49,12 @@ struct Translation {
 };
 
 // Of each sentence its n best translations. Sentences without any token give one empty
-// translation. Similar lengths are decoded together; the order of the input is kept.
+// translation. Similar lengths are decoded together; the order of the input is kept. Attention is
+// there when asked for.
 HEED_EXPORT std::vector<std::vector<Translation>> translate(Translator& translator,
                                                             const std::vector<std::string>& texts,
-                                                            const DecodeConfig& decode);
+                                                            const DecodeConfig& decode,
+                                                            bool with_attention = false);
 
 // The source as shown beside an alignment: its pieces, and "</s>" when the model reads it.
 HEED_EXPORT std::vector<std::string> source_pieces(const Translator& translator,

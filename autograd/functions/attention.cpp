@@ -1,5 +1,7 @@
 #include "autograd/functions/attention.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
@@ -9,6 +11,7 @@
 #include "autograd/functions/reductions.h"
 #include "autograd/functions/support.h"
 #include "autograd/functions/views.h"
+#include "core/logging.h"
 
 namespace heed {
 
@@ -28,6 +31,32 @@ struct Arguments {
   bool heads_given;
 };
 
+bool only_zeros_and_ones(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double x) { return x == 0 || x == 1; });
+}
+
+// A bias of zeros and ones is most likely a mask: as a bias it keeps nothing out. One that does not
+// begin like that, such as distances or 0 and -inf, is not read beyond its first row.
+void warn_of_a_mask(const Tensor& bias) {
+  static std::atomic<bool> warned{false};
+  if (warned || bias.rank() == 0 || bias.numel() == 0) {
+    return;
+  }
+  const Tensor first = bias.as_strided({bias.dim(-1)}, {bias.strides().dim(-1)}, bias.offset());
+  if (!only_zeros_and_ones(first.to_doubles())) {
+    return;
+  }
+  const std::vector<double> all = bias.to_doubles();
+  const bool both = std::find(all.begin(), all.end(), 0) != all.end() &&
+                    std::find(all.begin(), all.end(), 1) != all.end();
+  if (both && only_zeros_and_ones(all) && !warned.exchange(true)) {
+    log::warning(op_name,
+                 "the bias {} holds only 0 and 1, which are added to the scores: to say who may be "
+                 "attended, pass booleans as `mask` (true = may attend)",
+                 bias.shape().to_string());
+  }
+}
+
 void check_bias(const Tensor& query, const Tensor& bias, const Shape& scores) {
   check_alike(op_name, "query", query, "bias", bias);
   bool fits = bias.rank() <= scores.rank();
@@ -36,6 +65,7 @@ void check_bias(const Tensor& query, const Tensor& bias, const Shape& scores) {
   }
   HEED_CHECK(fits, op_name, "the bias {} does not broadcast to {}", bias.shape().to_string(),
              scores.to_string());
+  warn_of_a_mask(bias);
 }
 
 // x (B, L, S), or with dimensions missing at the left, as (B, H, L, S) with sizes of 1.
@@ -72,7 +102,7 @@ Arguments checked(const Tensor& query, const Tensor& key, const Tensor& value,
   Shape scores = query.shape();
   scores[rank - 1] = key.dim(-2);
   if (options.mask.defined()) {
-    check_mask(op_name, options.mask, scores);
+    check_mask(op_name, options.mask, "may attend", query, scores);
   }
   if (options.bias.defined()) {
     check_bias(query, options.bias, scores);
@@ -114,8 +144,7 @@ Tensor combined_mask(const Arguments& a) {
   const Device device = a.query.device();
   const Tensor causal = less_equal(positions(0, keys, {1, 1, 1, keys}, device),
                                    positions(keys - queries, queries, {1, 1, queries, 1}, device));
-  return a.mask.defined() ? where(a.mask, causal, Tensor::full({}, 0, DType::boolean, device))
-                          : causal;
+  return a.mask.defined() ? logical_and(a.mask, causal) : causal;
 }
 
 bool all_finite(const Tensor& x) {
@@ -124,16 +153,48 @@ bool all_finite(const Tensor& x) {
   return finite.to_vector<bool>().front();
 }
 
+// Products multiply what is masked by 0, which inf and NaN survive. Whether some would pass the
+// mask to what is sound: a query that attends to nothing spoilt, a key that nothing spoilt attends
+// to. In a network that has diverged nothing is.
+bool leaks(const Arguments& a, const Tensor& mask) {
+  if (all_finite(a.query) && all_finite(a.key) && all_finite(a.value)) {
+    return false;
+  }
+  const NoGradScope no_grad;
+  const Tensor zero = Tensor::zeros({}, a.query.dtype(), a.query.device());
+  const Tensor one = zero + 1;
+  // (B, H, length, 1), not 0 where a row holds inf or NaN.
+  const auto spoilt_rows = [&](const Tensor& x) {
+    return where(equal(sum(x * 0, {-1}, true), zero), zero, one);
+  };
+  const Shape scores = {a.query.dim(0), a.query.dim(1), a.query.dim(2), a.key.dim(2)};
+  const Tensor seen = where(mask, broadcast_to(one, scores), zero);
+  const Tensor hidden = one - seen;
+  const Tensor keys = spoilt_rows(a.key) + spoilt_rows(a.value);
+  const Tensor queries = spoilt_rows(a.query) + matmul(seen, keys);
+  const Tensor attended = keys + matmul(transpose(seen), queries);
+  const auto reaches = [&](const Tensor& from_hidden, const Tensor& spoilt) {
+    const Tensor reached = logical_and(not_equal(from_hidden, zero), equal(spoilt, zero));
+    return sum(where(reached, one, zero)).item() > 0;
+  };
+  return reaches(matmul(hidden, keys), queries) ||
+         reaches(matmul(transpose(hidden), queries), attended);
+}
+
+// (B, H, L, 1) or broadcasting to it: whether a query may attend to any key.
+Tensor attends(const Tensor& mask, DType dtype) {
+  const Tensor zero = Tensor::zeros({}, dtype, mask.device());
+  return not_equal(sum(where(mask, zero + 1, zero), {-1}, true), zero);
+}
+
 AttentionWithWeights compose(const Arguments& a) {
   const Tensor mask = combined_mask(a);
-  // Products multiply what is masked by 0, which NaN and inf survive: with one of them about, each
-  // query gets copies of its own in which masked keys and values are 0.
-  const bool by_row =
-      mask.defined() && !(all_finite(a.query) && all_finite(a.key) && all_finite(a.value));
-  const auto copies =
-      [&, zero = Tensor::zeros({}, a.query.dtype(), a.query.device())](const Tensor& x) {
-        return where(unsqueeze(mask, 4), unsqueeze(x, 2), zero);
-      };
+  const Tensor zero = Tensor::zeros({}, a.query.dtype(), a.query.device());
+  // Each query gets copies of its own in which masked keys and values are 0.
+  const bool by_row = mask.defined() && leaks(a, mask);
+  const auto copies = [&](const Tensor& x) {
+    return where(unsqueeze(mask, 4), unsqueeze(x, 2), zero);
+  };
   const Tensor query = a.query * a.scale;
   Tensor scores =
       by_row ? sum(unsqueeze(query, 3) * copies(a.key), {4}) : matmul(query, transpose(a.key));
@@ -141,8 +202,12 @@ AttentionWithWeights compose(const Arguments& a) {
     scores = scores + a.bias;
   }
   const Tensor weights = dropout(softmax(scores, mask), a.dropout);
-  const Tensor output =
+  Tensor output =
       by_row ? sum(unsqueeze(weights, 4) * copies(a.value), {3}) : matmul(weights, a.value);
+  if (mask.defined()) {
+    // So that the cotangent of a row that attends to nothing meets no product either.
+    output = where(attends(mask, a.query.dtype()), output, zero);
+  }
   return a.heads_given ? AttentionWithWeights{output, weights}
                        : AttentionWithWeights{squeeze(output, 1), squeeze(weights, 1)};
 }

@@ -244,4 +244,11 @@ Tensor less_equal(const Tensor& a, const Tensor& b) {
   return compare("less_equal", CompareOp::less_equal, a, b);
 }
 
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+  const Broadcast pair = broadcast("logical_and", a, b);
+  HEED_CHECK(a.dtype() == DType::boolean, "logical_and", "booleans are expected: {}, {}",
+             describe("a", a), describe("b", b));
+  return where_raw(pair.a, pair.b, zero_like(pair.b));
+}
+
 }  // namespace heed

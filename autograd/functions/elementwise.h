@@ -56,5 +56,7 @@ HEED_EXPORT Tensor equal(const Tensor& a, const Tensor& b);
 HEED_EXPORT Tensor not_equal(const Tensor& a, const Tensor& b);
 HEED_EXPORT Tensor less(const Tensor& a, const Tensor& b);
 HEED_EXPORT Tensor less_equal(const Tensor& a, const Tensor& b);
+// Of booleans.
+HEED_EXPORT Tensor logical_and(const Tensor& a, const Tensor& b);
 
 }  // namespace heed

@@ -51,7 +51,7 @@ Tensor softmax_like(const char* op, const SoftmaxKernels& kernel, const Tensor& 
   HEED_CHECK(x.rank() > 0, op, "there is no last dimension: {}", describe("x", x));
   Tensor full_mask;
   if (mask.defined()) {
-    check_mask(op, mask, x.shape());
+    check_mask(op, mask, "takes part", x, x.shape());
     full_mask = broadcast_to(mask, x.shape());
   }
   const Tensor y = empty_like(x);
@@ -263,7 +263,7 @@ Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h, c
              "gru_cell", "gates (B, 3H) do not fit h (B, H): {}, {}, {}",
              describe("gates_x", gates_x), describe("gates_h", gates_h), describe("h", h));
   if (mask.defined()) {
-    check_mask("gru_cell", mask, {h.dim(0)});
+    check_mask("gru_cell", mask, "updates h", h, {h.dim(0)});
   }
   if (!kernels::fused_kernels()) {
     return composed::gru_cell(gates_x, gates_h, h, mask);

@@ -11,19 +11,30 @@ void check_floating(std::string_view op, const Tensor& x) {
   HEED_CHECK(is_floating(x.dtype()), op, "f32 or f64 is expected: {}", describe("input", x));
 }
 
+namespace {
+
+void check_device(std::string_view op, std::string_view a_name, const Tensor& a,
+                  std::string_view b_name, const Tensor& b) {
+  HEED_CHECK(a.device() == b.device(), op, "devices differ: {} on {}, {} on {}", a_name,
+             device_name(a.device()), b_name, device_name(b.device()));
+}
+
+}  // namespace
+
 void check_alike(std::string_view op, std::string_view a_name, const Tensor& a,
                  std::string_view b_name, const Tensor& b) {
   HEED_CHECK(a.defined(), op, "{} is undefined", a_name);
   HEED_CHECK(b.defined(), op, "{} is undefined", b_name);
   HEED_CHECK(a.dtype() == b.dtype(), op, "dtypes differ: {}, {}", describe(a_name, a),
              describe(b_name, b));
-  HEED_CHECK(a.device() == b.device(), op, "devices differ: {} on {}, {} on {}", a_name,
-             device_name(a.device()), b_name, device_name(b.device()));
+  check_device(op, a_name, a, b_name, b);
 }
 
-void check_mask(std::string_view op, const Tensor& mask, const Shape& target) {
-  HEED_CHECK(mask.dtype() == DType::boolean, op,
-             "a mask is boolean (true = may attend), this one is {}", describe("mask", mask));
+void check_mask(std::string_view op, const Tensor& mask, std::string_view meaning, const Tensor& x,
+                const Shape& target) {
+  HEED_CHECK(mask.dtype() == DType::boolean, op, "a mask is boolean (true = {}), this one is {}",
+             meaning, describe("mask", mask));
+  check_device(op, "the input", x, "the mask", mask);
   bool fits = mask.rank() <= target.rank();
   for (int i = 1; fits && i <= mask.rank(); ++i) {
     fits = mask.dim(-i) == 1 || mask.dim(-i) == target.dim(-i);

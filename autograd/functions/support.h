@@ -25,7 +25,9 @@ void check_floating(std::string_view op, const Tensor& x);
 // Equal dtypes and devices, named when they differ.
 void check_alike(std::string_view op, std::string_view a_name, const Tensor& a,
                  std::string_view b_name, const Tensor& b);
-void check_mask(std::string_view op, const Tensor& mask, const Shape& target);
+// A boolean mask on x's device that broadcasts to target; `meaning` is what true says.
+void check_mask(std::string_view op, const Tensor& mask, std::string_view meaning, const Tensor& x,
+                const Shape& target);
 
 // x itself when contiguous, else a copy.
 Tensor dense(const Tensor& x);

@@ -71,12 +71,11 @@ void add_row(std::vector<OpCase>& cases, const Row& row) {
         options.bias = biased ? in.back() : options.bias;
         const RandomState before = default_generator().state();
         default_generator().set_state(random_state);
-        Tensors outputs;
+        Tensors outputs = {scaled_dot_product_attention(in[0], in[1], in[2], options)};
         if (row.with_weights) {
+          default_generator().set_state(random_state);
           const AttentionWithWeights both = attention_with_weights(in[0], in[1], in[2], options);
-          outputs = {both.output, both.weights};
-        } else {
-          outputs = {scaled_dot_product_attention(in[0], in[1], in[2], options)};
+          outputs.insert(outputs.end(), {both.output, both.weights});
         }
         default_generator().set_state(before);
         return outputs;
@@ -92,7 +91,7 @@ void add_row(std::vector<OpCase>& cases, const Row& row) {
           }
           return sum;
         });
-        return row.with_weights ? Arrays{output, weights} : Arrays{output};
+        return row.with_weights ? Arrays{output, output, weights} : Arrays{output};
       },
       checks));
 }

@@ -200,11 +200,18 @@ std::vector<ErrorCase> particular_errors() {
          embedding(f64({2}), f64({5, 2}));
        },
        "[embedding] ids are i32: ids f64 (2)"},
+      {"logical_and", [] { logical_and(f64({2}), f64({2})); },
+       "[logical_and] booleans are expected: a f64 (2), b f64 (2)"},
+      {"gru_cell",
+       [] {
+         gru_cell(f64({2, 3}), f64({2, 3}), f64({2, 1}), f64({2}));
+       },
+       "[gru_cell] a mask is boolean (true = updates h), this one is mask f64 (2)"},
       {"softmax",
        [] {
          softmax(f64({2, 3}), f64({2, 3}));
        },
-       "[softmax] a mask is boolean (true = may attend), this one is mask f64 (2, 3)"},
+       "[softmax] a mask is boolean (true = takes part), this one is mask f64 (2, 3)"},
       {"softmax",
        [] {
          softmax(f64({2, 3}), mask({2}));

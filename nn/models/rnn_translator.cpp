@@ -188,13 +188,14 @@ std::unique_ptr<DecoderState> RnnTranslator::start(const PaddedIds& source) cons
   return std::make_unique<State>(source, encode(source));
 }
 
-TranslationModel::Step RnnTranslator::step(DecoderState& decoder_state,
-                                           const Tensor& tokens) const {
+TranslationModel::Step RnnTranslator::step(DecoderState& decoder_state, const Tensor& tokens,
+                                           bool with_attention) const {
   auto& state = dynamic_cast<State&>(decoder_state);
   const Tensor words = dropout_.forward(target_embedding_.forward(tokens));
   const AttentionResult attended = context_for(state.encoded, state.states.back());
   advance(state.states, word_gates_.forward(words), attended.context);
-  return {read_out(state.states.back(), words, attended.context), attended.weights};
+  return {read_out(state.states.back(), words, attended.context),
+          with_attention ? attended.weights : Tensor()};
 }
 
 }  // namespace heed::nn

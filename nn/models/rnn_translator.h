@@ -48,7 +48,7 @@ class HEED_EXPORT RnnTranslator : public TranslationModel {
   Output forward(const PaddedIds& source, const Tensor& target_input,
                  bool with_attention) const override;
   std::unique_ptr<DecoderState> start(const PaddedIds& source) const override;
-  Step step(DecoderState& state, const Tensor& tokens) const override;
+  Step step(DecoderState& state, const Tensor& tokens, bool with_attention) const override;
   int64_t target_vocabulary() const override { return options_.target_vocabulary; }
 
  private:

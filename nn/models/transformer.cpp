@@ -147,7 +147,8 @@ std::unique_ptr<DecoderState> Transformer::start(const PaddedIds& source) const 
                                  encode(source, Mask::padding(source.lengths, source.width())));
 }
 
-TranslationModel::Step Transformer::step(DecoderState& decoder_state, const Tensor& tokens) const {
+TranslationModel::Step Transformer::step(DecoderState& decoder_state, const Tensor& tokens,
+                                         bool with_attention) const {
   const NoGradScope no_grad;
   auto& state = dynamic_cast<State&>(decoder_state);
   const Tensor words = embed(target_embedding_, target_positions_, unsqueeze(tokens, 1),
@@ -155,8 +156,9 @@ TranslationModel::Step Transformer::step(DecoderState& decoder_state, const Tens
   // One query a row: every key so far is allowed.
   const Mask padding = Mask::padding(state.sources.lengths(), state.sources.width());
   const auto [output, weights] =
-      decoder_.forward(words, {}, state.memory, padding, true, &state.caches);
-  return {output_.forward(squeeze(output, 1)), squeeze(mean_attention(weights), 1)};
+      decoder_.forward(words, {}, state.memory, padding, with_attention, &state.caches);
+  return {output_.forward(squeeze(output, 1)),
+          weights.empty() ? Tensor() : squeeze(mean_attention(weights), 1)};
 }
 
 }  // namespace heed::nn

@@ -49,7 +49,7 @@ class HEED_EXPORT Transformer : public TranslationModel {
                  bool with_attention) const override;
   // Steps keep keys and values of the target in a cache; nothing is recorded.
   std::unique_ptr<DecoderState> start(const PaddedIds& source) const override;
-  Step step(DecoderState& state, const Tensor& tokens) const override;
+  Step step(DecoderState& state, const Tensor& tokens, bool with_attention) const override;
   int64_t target_vocabulary() const override { return options_.target_vocabulary; }
   std::optional<int64_t> context() const override { return target_positions_.limit(); }
 

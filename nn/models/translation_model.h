@@ -28,10 +28,10 @@ class HEED_EXPORT TranslationModel : public Module {
   virtual std::unique_ptr<DecoderState> start(const PaddedIds& source) const = 0;
   struct Step {
     Tensor logits;     // (B, V)
-    Tensor attention;  // (B, S), or undefined
+    Tensor attention;  // (B, S), or undefined when not asked for or when there is none
   };
   // One token further: tokens (B) i32 are the ones before.
-  virtual Step step(DecoderState& state, const Tensor& tokens) const = 0;
+  virtual Step step(DecoderState& state, const Tensor& tokens, bool with_attention) const = 0;
 
   virtual int64_t target_vocabulary() const = 0;
   // The longest source and target input, in tokens, when positions are a table.

@@ -138,12 +138,12 @@ struct Results {
 };
 
 Results run(const Tensor& query, const Tensor& key, const Tensor& value,
-            const AttentionOptions& options) {
+            const AttentionOptions& options, Tensor cotangent = {}) {
   for (const Tensor& x : {query, key, value}) {
     set_requires_grad(x);
   }
   const Tensor output = scaled_dot_product_attention(query, key, value, options);
-  backward(output, random(output.shape(), 9));
+  backward(output, cotangent.defined() ? cotangent : random(output.shape(), 9));
   return {output.to_doubles(), gradient(query).to_doubles(), gradient(key).to_doubles(),
           gradient(value).to_doubles()};
 }
@@ -241,6 +241,25 @@ TEST_P(Attention, AQueryThatMayAttendToNothingReachesNothing) {
   expect_close(run(spoilt(query, {1}, nan), key.clone(), value.clone(), options), clean, 1e-14);
 }
 
+TEST_P(Attention, ACotangentOfARowThatMayAttendToNothingReachesNothing) {
+  AttentionOptions masked;
+  masked.mask = mask_of({true, true, false, false, false, false}, {2, 3});
+  AttentionOptions causal;
+  causal.causal = true;  // with more queries than keys
+  for (const AttentionOptions& options : {masked, causal}) {
+    const int64_t queries = options.causal ? 4 : 2;
+    const int64_t empty = options.causal ? 0 : 1;
+    const Tensor cotangent = random({1, queries, 3}, 4);
+    const auto run_with = [&](const Tensor& dy) {
+      return run(random({1, queries, 2}, 1), random({1, 3, 2}, 2), random({1, 3, 3}, 3), options,
+                 dy);
+    };
+    for (const double what : {nan, infinity}) {
+      expect_close(run_with(spoilt(cotangent, {empty}, what)), run_with(cotangent), 1e-14);
+    }
+  }
+}
+
 // A bias of -inf is a weight of 0, and a row of them a row that attends to nothing.
 TEST_P(Attention, ABiasOfMinusInfinityMasks) {
   AttentionOptions biased;
@@ -262,6 +281,29 @@ TEST_P(Attention, ChangesBehindAQueryLeaveItsBitsAlone) {
     return Values(all.begin(), all.end() - 8);
   };
   EXPECT_EQ(output(0.5), output(-3));
+}
+
+// --- a bias that is a mask
+// -----------------------------------------------------------------------
+
+TEST(AttentionBias, OfZerosAndOnesIsTakenForAMaskAndWarnedOfOnce) {
+  const Tensor x = random({1, 3, 2}, 1);
+  const auto said = [&](const Tensor& bias) {
+    AttentionOptions options;
+    options.bias = bias;
+    testing::internal::CaptureStderr();
+    scaled_dot_product_attention(x, x, x, options);
+    attention_with_weights(x, x, x, options);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said(Tensor::zeros({3, 3}, DType::f64)), "");
+  EXPECT_EQ(said(of({0, -infinity, 0}, {3})), "");
+  EXPECT_EQ(said(of({0, 1, 1, 0, 1, 0.5, 1, 1, 1}, {3, 3})), "");
+  EXPECT_EQ(said(transpose(of({1, 0, 0, 1, 1, 0, 1, 1, 1}, {3, 3}))),
+            "[scaled_dot_product_attention] warning: the bias (3, 3) holds only 0 and 1, which are "
+            "added to the scores: to say who may be attended, pass booleans as `mask` (true = may "
+            "attend)\n");
+  EXPECT_EQ(said(of({1, 0, 1}, {3})), "") << "once";
 }
 
 // --- dropout
@@ -348,6 +390,30 @@ TEST(AttentionTwins, CanBeCalledByName) {
 
 // --- memory
 // --------------------------------------------------------------------------------------
+
+// Copies for each query would be 8 MiB; the scores are 32 KiB.
+TEST(AttentionMemory, NanThatIsAttendedAnywayCostsTheComposedPathNoCopies) {
+  const int64_t length = 64, width = 256;
+  const Tensor x = random({2, length, width}, 1);
+  const Tensor one_bad_sentence = x.clone();
+  std::fill_n(one_bad_sentence.data<double>(), length * width, nan);
+  AttentionOptions causal;
+  causal.causal = true;
+  AttentionOptions padded = causal;
+  std::vector<bool> real(static_cast<size_t>(2 * length), true);
+  std::fill(real.end() - 5, real.end(), false);
+  padded.mask = mask_of(real, {2, 1, length});
+  for (const AttentionOptions& options : {causal, padded}) {
+    for (const Tensor& bad :
+         {Tensor::full({2, length, width}, nan, DType::f64), one_bad_sentence}) {
+      const int64_t before = device_memory({}).statistics().in_use;
+      device_memory({}).reset_peak();
+      const Tensor output = composed::scaled_dot_product_attention(bad, bad, bad, options);
+      EXPECT_LT(device_memory({}).statistics().peak_in_use - before, 2 << 20);
+      EXPECT_TRUE(std::isnan(output.to_doubles().front()));
+    }
+  }
+}
 
 // Where the scores alone would be 512 MiB. Scratch comes from the same allocator.
 TEST(AttentionMemory, GrowsWithTheLengthAlone) {

@@ -125,6 +125,10 @@ TEST(Comparisons, AreBooleanAndBroadcast) {
   EXPECT_EQ(truth(not_equal(a, b)), std::vector<bool>({true, false, true}));
   EXPECT_EQ(truth(less(a, b)), std::vector<bool>({true, false, false}));
   EXPECT_EQ(truth(less_equal(a, b)), std::vector<bool>({true, true, false}));
+  const Tensor p = Tensor::from_vector<bool>({true, true, false, false}, {2, 2});
+  const Tensor q = Tensor::from_vector<bool>({true, false}, {2});
+  EXPECT_EQ(truth(logical_and(p, q)), std::vector<bool>({true, false, false, false}));
+  EXPECT_EQ(truth(logical_and(q, p)), std::vector<bool>({true, false, false, false}));
   EXPECT_FALSE(requires_grad(less(a, b)));
 }
 

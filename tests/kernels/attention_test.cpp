@@ -99,20 +99,25 @@ ByHand by_hand(const Problem& p) {
       }
     }
     std::vector<double> weights(keys, 0), factors(keys, 1), dweights(keys, 0);
-    double total = 0;
+    double largest = -infinity;
     for (const size_t s : attended) {
       double score = p.bias.defined() ? bias[row * keys + s] : 0;
       for (size_t d = 0; d < width; ++d) {
         score += p.rule.scale * q[row * width + d] * k[(head * keys + s) * width + d];
       }
-      weights[s] = std::exp(score);
+      weights[s] = score;
+      largest = std::max(largest, score);
+    }
+    double total = 0;
+    for (const size_t s : attended) {
+      weights[s] = std::exp(weights[s] - largest);
       total += weights[s];
       if (p.rule.dropout > 0) {
         const bool kept = philox_uniform(p.rule.random, row * keys + s) >= p.rule.dropout;
         factors[s] = kept ? 1 / (1 - p.rule.dropout) : 0;
       }
     }
-    r.log_sum.push_back(attended.empty() ? infinity : std::log(total));
+    r.log_sum.push_back(attended.empty() ? infinity : largest + std::log(total));
     double mean = 0;
     for (const size_t s : attended) {
       weights[s] /= total;
@@ -137,11 +142,12 @@ ByHand by_hand(const Problem& p) {
   return r;
 }
 
-void expect_right(const Problem& p, Layout layout = Layout::dense) {
+// The error of a gradient of scores grows with the scale.
+void expect_right(const Problem& p, Layout layout = Layout::dense, double factor = 1) {
   const Results actual = attend(p, layout);
   const ByHand expected = by_hand(p);
   // Sums run over the keys, and over the queries.
-  const double tolerance = 30 * tolerance_of(p.query.dtype());
+  const double tolerance = factor * 30 * tolerance_of(p.query.dtype());
   expect_close(actual.y, expected.y, tolerance);
   expect_close(actual.log_sum, expected.log_sum, tolerance);
   expect_close(actual.dquery, expected.dquery, tolerance);
@@ -243,18 +249,9 @@ TEST(Attention, ReadsRepeatedMasksAndBiases) {
 TEST(Attention, LargeScoresDoNotOverflow) {
   const Sizes n = {1, 1, 3, 300, 2, 2};
   AttentionRule rule = plain(n);
-  rule.scale = 200;
   for (const DType dtype : {DType::f32, DType::f64}) {
-    Problem p = problem_of(n, dtype, rule);
-    const Results r = attend(p);
-    for (const double value : r.y.to_doubles()) {
-      EXPECT_LE(std::abs(value), 2);
-    }
-    for (const Tensor& x : {r.dquery, r.dkey, r.dvalue}) {
-      for (const double value : x.to_doubles()) {
-        EXPECT_TRUE(std::isfinite(value));
-      }
-    }
+    rule.scale = dtype == DType::f32 ? 200 : 2000;
+    expect_right(problem_of(n, dtype, rule), Layout::dense, rule.scale);
   }
 }
 

@@ -131,7 +131,7 @@ Hypothesis greedy_by_hand(TranslationModel& model, const Sentence& source) {
   const auto state = model.start(pad({source}));
   int32_t token = start_id;
   for (size_t length = 0; length < 2 * source.size() + 10; ++length) {
-    const auto step = model.step(*state, Tensor::from_vector<int32_t>({token}, {1}));
+    const auto step = model.step(*state, Tensor::from_vector<int32_t>({token}, {1}), false);
     const Values log_p = log_softmax(step.logits).to_doubles();
     token =
         static_cast<int32_t>(std::max_element(log_p.begin() + end_id, log_p.end()) - log_p.begin());
@@ -237,6 +237,7 @@ TEST(Decode, AWideBeamFindsTheBestOfAllSequences) {
       auto expected = enumerate(*model, source, 3, alpha);
       for (const int64_t n_best : {1, 2, 20}) {
         DecodingOptions options = beam(200, n_best);
+        options.with_attention = true;
         options.max_length = 3;
         options.length_penalty = alpha;
         const std::vector<Hypothesis> best(expected.begin(), expected.begin() + n_best);
@@ -257,7 +258,7 @@ class ScriptedModel : public TranslationModel {
   std::unique_ptr<DecoderState> start(const PaddedIds&) const override {
     return std::make_unique<State>();
   }
-  Step step(DecoderState&, const Tensor& tokens) const override {
+  Step step(DecoderState&, const Tensor& tokens, bool) const override {
     evaluated = evaluated && !training() && !recording();
     Values logits;
     for (const int32_t token : tokens.to_vector<int32_t>()) {
@@ -333,7 +334,9 @@ TEST(Decode, TheNBestAreDistinctAndSorted) {
 TEST(Decode, LogProbabilitiesAndAttentionAreThoseOfForcedDecoding) {
   for (const Kind kind : kinds) {
     const auto model = make_model(5, kind, 1);
-    const auto found = decode(*model, pad(sentences), beam(4, 4));
+    DecodingOptions options = beam(4, 4);
+    options.with_attention = true;
+    const auto found = decode(*model, pad(sentences), options);
     for (size_t i = 0; i < sentences.size(); ++i) {
       for (const Hypothesis& hypothesis : found[i]) {
         const Forced forced = force(*model, sentences[i], hypothesis.tokens, hypothesis.ended);
@@ -350,7 +353,9 @@ TEST(Decode, LogProbabilitiesAndAttentionAreThoseOfForcedDecoding) {
 
 TEST(Decode, HasOneRowOfAttentionForEachTokenAndTheEnd) {
   const auto model = make_model(5, Kind::rnnsearch, 1);
-  const auto found = decode(*model, pad(sentences, 9), beam(4, 4));
+  DecodingOptions options = beam(4, 4);
+  options.with_attention = true;
+  const auto found = decode(*model, pad(sentences, 9), options);
   for (size_t i = 0; i < sentences.size(); ++i) {
     for (const Hypothesis& hypothesis : found[i]) {
       EXPECT_EQ(hypothesis.attention.size(), hypothesis.tokens.size() + (hypothesis.ended ? 1 : 0));
@@ -361,6 +366,24 @@ TEST(Decode, HasOneRowOfAttentionForEachTokenAndTheEnd) {
           total += static_cast<double>(weight);
         }
         EXPECT_NEAR(total, 1, 1e-5);
+      }
+    }
+  }
+}
+
+TEST(Decode, GivesAttentionOnlyWhenAsked) {
+  for (const Kind kind : kinds) {
+    const auto model = make_model(5, kind, 1);
+    DecodingOptions options = beam(3, 3);
+    const auto silent = decode(*model, pad(sentences), options);
+    options.with_attention = true;
+    const auto attended = decode(*model, pad(sentences), options);
+    for (size_t i = 0; i < sentences.size(); ++i) {
+      for (size_t n = 0; n < 3; ++n) {
+        EXPECT_TRUE(silent[i][n].attention.empty());
+        EXPECT_EQ(attended[i][n].attention.empty(), kind == Kind::rnnencdec);
+        EXPECT_EQ(silent[i][n].tokens, attended[i][n].tokens);
+        EXPECT_NEAR(silent[i][n].score, attended[i][n].score, 1e-12);
       }
     }
   }

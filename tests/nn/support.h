@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "autograd/autograd.h"
+#include "autograd/functions.h"
 #include "autograd/gradcheck_matcher.h"
 #include "core/random.h"
 #include "kernels/backend.h"
@@ -66,6 +67,20 @@ inline std::vector<Values> rows_of(const Tensor& tensor) {
     rows.emplace_back(all.begin() + begin, all.begin() + begin + width);
   }
   return rows;
+}
+
+// A few steps of gradient descent on the loss that `loss` makes.
+template <typename F>
+void descend(const Module& module, F&& loss) {
+  for (int step = 0; step < 4; ++step) {
+    module.clear_gradients();
+    backward(loss());
+    for (const NamedTensor& entry : module.named_parameters()) {
+      const Tensor& p = entry.tensor;
+      ASSERT_TRUE(gradient(p).defined()) << entry.name;
+      p.set_data((p.detach() - gradient(p).detach() * 0.002).detach());
+    }
+  }
 }
 
 inline std::map<std::string, Values> gradients_of(const Module& module) {

@@ -178,7 +178,7 @@ TEST_P(TransformerLayerTest, StacksRunTheirLayersAndEndWithANormWhenNormsStandIn
   const auto decoder = make<Decoder>(GetParam().options, 2);
   const Mask padding = Mask::padding({3, 2}, 3);
   Tensor encoded = padding.clear_padding(x_);
-  Tensor decoded = x_;
+  Tensor decoded = padding.clear_padding(x_);
   for (const std::string layer : {"layers.0.", "layers.1."}) {
     Generator generator(1);
     EncoderLayer encodes(GetParam().options, generator);

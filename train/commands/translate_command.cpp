@@ -65,7 +65,8 @@ class Session {
         texts.resize(i);
       }
     }
-    auto all = translate(translator_, texts, decode_);
+    auto all = translate(translator_, texts, decode_,
+                         options_.show_alignments || !options_.alignments.empty());
     for (size_t i = 0; i < texts.size(); ++i) {
       all[i].resize(static_cast<size_t>(decode_.n_best));
       for (const Translation& translation : all[i]) {

@@ -92,7 +92,7 @@ std::vector<PageSection> translation_sections(Translator& translator) {
   }
   std::vector<std::vector<std::string>> rows;
   std::vector<AlignmentPicture> pictures;
-  const auto translations = translate(translator, sources, translator.config.decode);
+  const auto translations = translate(translator, sources, translator.config.decode, true);
   for (size_t i = 0; i < sources.size(); ++i) {
     const Translation& best = translations[i].front();
     // The reference as the tokenizer would write it, so that only words differ.

@@ -210,15 +210,16 @@ TEST(CausalLm, EveryCombinationOfOptionsLearns) {
             options.activation = gated ? Activation::silu : Activation::gelu;
             options.dropout = 0.1;
             options.tie_embeddings = bias;
-            const Model model(options, DType::f32);
+            Model model(options, DType::f32);
             const Tensor targets = tokens({4, 2, 6, 0, 3, 5, 5, 1, 2, 0, 6, 1}, 2);
-            const Tensor loss = cross_entropy(model.forward(ids), targets).loss;
-            ASSERT_TRUE(std::isfinite(loss.item()));
-            backward(loss);
-            for (const NamedTensor& entry : model.named_parameters()) {
-              ASSERT_TRUE(gradient(entry.tensor).defined()) << entry.name;
-              ASSERT_TRUE(std::isfinite(sum(square(gradient(entry.tensor))).item())) << entry.name;
-            }
+            const auto loss = [&] { return cross_entropy(model.forward(ids), targets).loss; };
+            const auto evaluated = [&] {
+              const EvaluationScope evaluation(model);
+              return loss().item();
+            };
+            const double before = evaluated();
+            descend(model, loss);
+            EXPECT_LT(evaluated(), 0.98 * before);
           }
         }
       }

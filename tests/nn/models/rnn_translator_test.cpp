@@ -77,7 +77,7 @@ TEST_P(RnnTranslatorTest, ForwardEqualsItsSteps) {
   const auto state = model_.start(source_);
   for (int64_t t = 0; t < 3; ++t) {
     const Tensor tokens = contiguous(squeeze(slice(target_input_, 1, t, t + 1), 1));
-    const auto step = model_.step(*state, tokens);
+    const auto step = model_.step(*state, tokens, true);
     expect_close(step.logits, squeeze(slice(whole.logits, 1, t, t + 1), 1), 1e-5);
     ASSERT_EQ(step.attention.defined(), GetParam().attention);
     if (GetParam().attention) {
@@ -236,12 +236,12 @@ TEST_P(RnnTranslatorTest, SelectedRowsContinueAsTheyWere) {
   const auto state = model_.start(source_);
   const auto picked = model_.start(source_);
   const Tensor first = Tensor::from_vector<int32_t>({2, 2, 2}, {3});
-  model_.step(*state, first);
-  model_.step(*picked, first);
+  model_.step(*state, first, true);
+  model_.step(*picked, first, true);
   const std::vector<int32_t> rows = {2, 0, 0, 1};
   picked->select(rows);
-  const auto all = model_.step(*state, Tensor::from_vector<int32_t>({4, 5, 3}, {3}));
-  const auto found = model_.step(*picked, Tensor::from_vector<int32_t>({3, 4, 4, 5}, {4}));
+  const auto all = model_.step(*state, Tensor::from_vector<int32_t>({4, 5, 3}, {3}), true);
+  const auto found = model_.step(*picked, Tensor::from_vector<int32_t>({3, 4, 4, 5}, {4}), true);
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto row = static_cast<size_t>(rows[i]);
     expect_close(rows_of(found.logits)[i], rows_of(all.logits)[row], 1e-12);
