@@ -183,11 +183,11 @@ TEST_P(TransformerLayerTest, StacksRunTheirLayersAndEndWithANormWhenNormsStandIn
     Generator generator(1);
     EncoderLayer encodes(GetParam().options, generator);
     take(encodes, *encoder, layer);
-    encoded = encodes.forward(encoded, padding);
+    encoded = encodes.forward(encoded, padding.cleared());
     DecoderLayer decodes(GetParam().options, generator);
     take(decodes, *decoder, layer);
-    decoded = decodes.forward(decoded, mask_, decodes.project(memory_, memory_mask_), memory_mask_)
-                  .output;
+    const auto memory = decodes.project(memory_, memory_mask_);
+    decoded = decodes.forward(decoded, mask_.cleared(), memory, memory_mask_).output;
   }
   if (pre()) {
     const auto norm = make_norm(GetParam().options.norm, 4, GetParam().options.bias);
