@@ -82,11 +82,10 @@ PairBatch make_batch(const std::vector<PairExample>& examples, const std::vector
 
 std::vector<std::vector<size_t>> plan_epoch(const std::vector<PairExample>& examples,
                                             const BatchLimits& limits, Generator& generator) {
-  constexpr size_t batches_a_pool = 100;
   std::vector<size_t> order(examples.size());
   std::iota(order.begin(), order.end(), size_t{0});
   generator.shuffle(order);
-  const size_t pool = batches_a_pool * sentences_a_batch(examples, limits);
+  const size_t pool = static_cast<size_t>(limits.pool) * sentences_a_batch(examples, limits);
   std::vector<std::vector<size_t>> batches;
   for (size_t begin = 0; begin < order.size(); begin += pool) {
     const size_t end = std::min(order.size(), begin + pool);

@@ -35,10 +35,13 @@ HEED_EXPORT PairBatch make_batch(const std::vector<PairExample>& examples,
 struct BatchLimits {
   int64_t sentences = 64;
   int64_t tokens = 0;  // rows times the longer width; 0: no limit. A longer pair is alone.
+  // Batches whose sentences are sorted by length together. Many: little is padding, but a batch
+  // holds one length only. 1: batches are drawn at random.
+  int64_t pool = 100;
 };
 
-// The batches of one epoch, as indices. Examples are shuffled, sorted by length within pools of a
-// hundred batches (so that little is padding) and cut up; then the batches are shuffled. A pure
+// The batches of one epoch, as indices. Examples are shuffled, sorted by length within pools and
+// cut up; then the batches are shuffled. A pure
 // function of the examples' lengths, the limits and the generator's state.
 HEED_EXPORT std::vector<std::vector<size_t>> plan_epoch(const std::vector<PairExample>& examples,
                                                         const BatchLimits& limits,

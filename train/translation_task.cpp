@@ -15,8 +15,8 @@ namespace heed::train {
 namespace {
 
 data::BatchLimits limits(const DataConfig& data) {
-  return data.batch_tokens > 0 ? data::BatchLimits{INT32_MAX, data.batch_tokens}
-                               : data::BatchLimits{data.batch_size, 0};
+  return data.batch_tokens > 0 ? data::BatchLimits{INT32_MAX, data.batch_tokens, data.sort_batches}
+                               : data::BatchLimits{data.batch_size, 0, data.sort_batches};
 }
 
 }  // namespace

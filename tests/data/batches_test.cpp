@@ -130,6 +130,28 @@ TEST(EpochPlan, KeepsRowsTimesWidthWithinTheTokens) {
   EXPECT_LT(plan.size(), 500U) << "batches are filled up to the limit";
 }
 
+TEST(EpochPlan, APoolOfOneBatchMixesAllLengths) {
+  const auto examples = random_examples(5000, 50);
+  const auto narrowest_spread = [&](int64_t pool) {
+    Generator generator(1);
+    size_t narrowest = 50;
+    for (const auto& batch :
+         plan_epoch(examples, {.sentences = 32, .tokens = 0, .pool = pool}, generator)) {
+      const auto [least, most] =
+          std::minmax_element(batch.begin(), batch.end(), [&](size_t a, size_t b) {
+            return examples[a].target.size() < examples[b].target.size();
+          });
+      if (batch.size() == 32) {
+        narrowest =
+            std::min(narrowest, examples[*most].target.size() - examples[*least].target.size());
+      }
+    }
+    return narrowest;
+  };
+  EXPECT_GT(narrowest_spread(1), 25U);
+  EXPECT_LT(narrowest_spread(100), 3U);
+}
+
 TEST(EpochPlan, LittleOfABatchIsPadding) {
   const auto examples = random_examples(5000, 50);
   Generator generator(1);

@@ -43,6 +43,7 @@ struct DataConfig {
   double max_ratio = 0;
   int64_t batch_size = 64;
   int64_t batch_tokens = 0;
+  int64_t sort_batches = 100;
   std::string windows = "random";
   std::string invalid_utf8 = "error";
   std::string empty = "drop";

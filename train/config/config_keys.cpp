@@ -94,6 +94,12 @@ std::vector<Key> data_keys() {
                                   "tokens in a batch, padding included; 0 = by batch_size")
           .from(0)
           .only("data.task", {"translation"}),
+      key<data, &D::sort_batches>("data.sort_batches",
+                                  "batches sorted by length together: many pad little, 1 = none "
+                                  "sorted, so that each batch holds all lengths")
+          .from(1)
+          .to(1e6)
+          .only("data.task", {"translation"}),
       key<data, &D::windows>("data.windows",
                              "pieces of model.context tokens that an epoch shows: as many as the "
                              "text holds from anywhere, or cut one after another and shuffled")
