@@ -20,6 +20,8 @@ HEED_EXPORT Level level();
 // Lines are also appended to this file from here on; an empty path stops that. Other threads may
 // be writing. Throws Error when the file cannot be opened.
 HEED_EXPORT void set_file(const std::string& path);
+// Lines from here on are kept, the last 1000 of them, and begin the file that set_file() opens.
+HEED_EXPORT void hold();
 
 HEED_EXPORT void write(Level level, std::string_view area, std::string_view text);
 

@@ -5,12 +5,26 @@
 #include <algorithm>
 
 #include "autograd/functions.h"
+#include "core/logging.h"
 #include "data/windows.h"
 #include "train/fingerprint.h"
 #include "train/generation.h"
 #include "train/streams.h"
 
 namespace heed::train {
+namespace {
+
+void warn_of_a_short_text(const EncodedText& text, int64_t context, const char* outcome) {
+  const auto tokens = static_cast<int64_t>(text.ids.size());
+  if (tokens <= context) {
+    log::warning("data",
+                 "{} has {} tokens, one window of model.context = {} needs {} (the last is only "
+                 "predicted): {}",
+                 text.name, tokens, context, context + 1, outcome);
+  }
+}
+
+}  // namespace
 
 LanguageModelTask::LanguageModelTask(const Config& config, const Checkpoint* saved) {
   if (saved != nullptr) {
@@ -22,6 +36,7 @@ LanguageModelTask::LanguageModelTask(const Config& config, const Checkpoint* sav
     language_model_.text = build_text_side(config, train);
   }
   train_ = encode_running_text(language_model_, std::move(train));
+  warn_of_a_short_text(train_, config.model.context, "longer contexts are never learned");
   language_model_.training_data = fingerprint(train_.ids);
   if (saved != nullptr) {
     check_same_data(*saved, language_model_.training_data, train_.name);
@@ -29,6 +44,7 @@ LanguageModelTask::LanguageModelTask(const Config& config, const Checkpoint* sav
   if (!config.data.validation.empty()) {
     validation_ =
         encode_running_text(language_model_, load_held_out_text(config, config.data.validation));
+    warn_of_a_short_text(validation_, config.model.context, "longer contexts are never measured");
   }
   if (saved == nullptr) {
     Generator initial = generator_of(config.run.seed, Stream::initialization);
@@ -73,7 +89,7 @@ Validation LanguageModelTask::validate() {
   const double perplexity = sums.perplexity();
   validation.figures = {
       {"loss", sums.loss_per_token(), ""},
-      {"nll", validation.loss, fmt::format("loss {:.4f}", validation.loss)},
+      {"nll", validation.loss, fmt::format("nll {:.4f}", validation.loss)},
       {"perplexity", perplexity, fmt::format("perplexity {:.2f}", perplexity)},
   };
   if (const auto bits = sums.bits_per_character()) {

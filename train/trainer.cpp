@@ -57,6 +57,12 @@ void check_same_config(const Config& saved, const Config& asked, const std::stri
                    folder, refused);
 }
 
+// The log of a run: its lines from here on, and log.txt once the folder stands.
+struct RunLog {
+  RunLog() { log::hold(); }
+  ~RunLog() { log::set_file(""); }
+};
+
 }  // namespace
 
 void request_stop() noexcept { stop_requested = true; }
@@ -68,15 +74,15 @@ class Trainer::Impl {
     configure_machine(config.run);
     std::optional<Checkpoint> saved;
     if (folder.has_checkpoint()) {
-      log::set_file(folder.log_path());
       saved = folder.load_latest();
       check_same_config(saved->config, config, folder.path());
       state_ = saved->state;
+      check_steps_ahead();
     }
-    folder.create();
-    log::set_file(folder.log_path());
     log_machine(config.run);
     task_ = make_task(config, saved ? &*saved : nullptr);
+    folder.create();  // not before the corpora are read: a start that fails leaves nothing behind
+    log::set_file(folder.log_path());
     if (!saved) {
       begin();
     }
@@ -90,9 +96,11 @@ class Trainer::Impl {
       schedule_->set_state(state_.schedule);
       default_generator().set_state(state_.dropout_random);
       folder.point_at_step(state_.step, state_.best_step == state_.step);
-      log::info("run", "{} goes on from step {}", folder.path(), state_.step);
     }
     state_.finished = state_.step >= total_steps_ || out_of_patience();
+    if (saved && !state_.finished) {
+      log::info("run", "{} goes on from step {}", folder.path(), state_.step);
+    }
     metrics_.emplace(folder.metrics_path(), state_.step);
     if (!saved) {
       save(false);
@@ -101,7 +109,9 @@ class Trainer::Impl {
 
   TrainingEnd run() {
     if (state_.finished) {
-      log::info("run", "{} is finished already, at step {}", folder_.path(), state_.step);
+      const char* key = state_.step < total_steps_ ? "patience" : length_key();
+      log::info("run", "{0} is finished, at step {1}; to go on: heed train {0} --set train.{2}=...",
+                folder_.path(), state_.step, key);
       return TrainingEnd::finished;
     }
     window_start_ = Clock::now();
@@ -139,6 +149,19 @@ class Trainer::Impl {
 
   int64_t count_steps() const {
     return config().steps > 0 ? config().steps : config().epochs * state_.steps_an_epoch;
+  }
+  const char* length_key() const { return config().steps > 0 ? "steps" : "epochs"; }
+
+  // Throws InputError when the config ends before the step that the run has reached.
+  void check_steps_ahead() const {
+    const int64_t total = count_steps();
+    const std::string asked = config().steps > 0 ? fmt::format("train.steps = {}", total)
+                                                 : fmt::format("train.epochs = {} ends at step {}",
+                                                               config().epochs, total);
+    HEED_CHECK_INPUT(state_.step <= total, "run",
+                     "{}, {} is at step {} already; ask for more, or name another folder with "
+                     "--run",
+                     asked, folder_.path(), state_.step);
   }
 
   // From state_.position to the end of the epoch, or to the last step.
@@ -244,11 +267,13 @@ class Trainer::Impl {
         seconds / static_cast<double>(std::max<int64_t>(1, state_.step - window_start_step_)) *
         static_cast<double>(total_steps_ - state_.step);
     progress_.finish();
+    const std::string nll =
+        config().label_smoothing > 0 ? fmt::format("  nll {:.4f}", state_.window_nll / tokens) : "";
     log::info("train",
-              "step {}/{}  epoch {:.2f}  loss {:.4f}  lr {:.3g}  |g| {:.3g}  {:.0f} tokens/s  "
+              "step {}/{}  epoch {:.2f}  loss {:.4f}{}  lr {:.3g}  |g| {:.3g}  {:.0f} tokens/s  "
               "{:.0f} s left",
-              state_.step, total_steps_, epoch_now(), state_.window_loss / tokens, learning_rate_,
-              gradient_norm_, rate, left);
+              state_.step, total_steps_, epoch_now(), state_.window_loss / tokens, nll,
+              learning_rate_, gradient_norm_, rate, left);
     metrics_->write({"train",
                      state_.step,
                      epoch_now(),
@@ -331,6 +356,7 @@ class Trainer::Impl {
     folder_.save(checkpoint, is_best, config().keep_checkpoints);
   }
 
+  RunLog log_;
   Config config_;
   RunFolder folder_;
   TrainingState state_;
@@ -351,7 +377,7 @@ class Trainer::Impl {
 
 Trainer::Trainer(const Config& config, const RunFolder& folder)
     : impl_(std::make_unique<Impl>(config, folder)) {}
-Trainer::~Trainer() { log::set_file(""); }
+Trainer::~Trainer() = default;
 TrainingEnd Trainer::run() { return impl_->run(); }
 Task& Trainer::task() { return impl_->task(); }
 

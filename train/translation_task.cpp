@@ -76,7 +76,7 @@ Validation TranslationTask::validate() {
   const double perplexity = result.loss.perplexity();
   validation.figures = {
       {"loss", result.loss.loss_per_token(), ""},
-      {"nll", validation.loss, fmt::format("loss {:.4f}", validation.loss)},
+      {"nll", validation.loss, fmt::format("nll {:.4f}", validation.loss)},
       {"perplexity", perplexity, fmt::format("perplexity {:.2f}", perplexity)},
       {"bleu", result.bleu.score, fmt::format("BLEU {:.2f}", result.bleu.score)},
       {"chrf", result.chrf.score, fmt::format("chrF {:.2f}", result.chrf.score)},

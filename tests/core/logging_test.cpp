@@ -51,6 +51,23 @@ TEST_F(Logging, LinesCarryTheirAreaAndTheirWeight) {
             "[data] 3 pairs\n[train] warning: no validation set\n[run] error: disk full\n");
 }
 
+TEST_F(Logging, LinesThatWereHeldBeginTheFile) {
+  CaptureStderr();
+  log::info("run", "before");
+  log::hold();
+  log::info("data", "held");
+  log::set_file(file("log.txt"));
+  log::info("train", "after");
+  log::set_file(file("next.txt"));
+  log::info("train", "later");
+  EXPECT_EQ(GetCapturedStderr(), "[run] before\n[data] held\n[train] after\n[train] later\n");
+  const auto lines = lines_of(file("log.txt"));
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_TRUE(lines[0].ends_with(" [data] held")) << lines[0];
+  EXPECT_TRUE(lines[1].ends_with(" [train] after")) << lines[1];
+  EXPECT_EQ(lines_of(file("next.txt")).size(), 1U) << "they are written once";
+}
+
 TEST_F(Logging, ATextIsNeverTakenForAPattern) {
   CaptureStderr();
   log::write(log::Level::info, "data", "100% {} %v {0:d");

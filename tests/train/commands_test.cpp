@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -168,6 +169,12 @@ TEST_F(Commands, UnknownWords) {
   expect_refused({"translate"}, "[heed] RUN is required; see `heed translate --help`\n");
   expect_refused({"gradcheck", "softmax", "gru_cel"},
                  "[gradcheck] there is no op called 'gru_cel'; did you mean 'gru_cell'?\n");
+  expect_refused({"gradcheck", "attention"},
+                 "[gradcheck] there is no op called 'attention'; did you mean "
+                 "'scaled_dot_product_attention'?\n");
+  expect_refused(
+      {"gradcheck", "soft"},
+      "[gradcheck] there is no op called 'soft'; did you mean 'log_softmax' or 'softmax'?\n");
   expect_refused({"gradcheck", "zzzzzz"},
                  "[gradcheck] there is no op called 'zzzzzz'; `heed gradcheck` without a name "
                  "checks and lists all\n");
@@ -285,6 +292,24 @@ TEST_F(Commands, EvaluateDraws) {
   EXPECT_NE(page.find("<svg"), std::string::npos);
 }
 
+TEST_F(Commands, EvaluateNeedsSomethingToScore) {
+  expect_refused({"evaluate", "runs/tiny", "--corpus", "none"},
+                 "[evaluate] --corpus is none: there is nothing to score; name a corpus\n");
+}
+
+TEST_F(Commands, PlotWritesPagesAndPicturesAlone) {
+  expect_refused({"plot", "runs/tiny", "--output", "curves.png"},
+                 "[plot] --output is curves.png: a name ending in .html (a page of one run) or "
+                 ".svg (a picture of one value) is expected\n");
+  EXPECT_FALSE(std::filesystem::exists(*folder_ / "curves.png"));
+  expect_refused({"plot", "runs/tiny", "runs/tiny", "--output", "curves.html"},
+                 "[plot] --output is curves.html: a page shows one run, 2 are compared in an .svg "
+                 "picture\n");
+  const Outcome page = run({"plot", "runs/tiny", "--output", "curves.html"});
+  EXPECT_EQ(page.code, 0) << page.err;
+  EXPECT_EQ(read_file("test", *folder_ / "curves.html").find("<!DOCTYPE html>"), 0U);
+}
+
 TEST_F(Commands, InspectPrintsOneObject) {
   const Outcome outcome = run({"inspect", "runs/tiny", "--json"});
   ASSERT_EQ(outcome.code, 0);
@@ -351,6 +376,66 @@ TEST_F(Commands, ASignalSavesAndTheSameCommandGoesOn) {
   EXPECT_NE(again.err.find(fmt::format("\n[run] finished at step {}\n", step + 2)),
             std::string::npos)
       << again.err;
+}
+
+TEST_F(Commands, AFinishedRunSaysHowToGoOn) {
+  const std::string config = read_file("test", *folder_ / "runs/tiny/config.toml");
+  const Outcome again = run({"train", "runs/tiny"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_NE(again.err.find("\n[run] runs/tiny is finished, at step 3; to go on: heed train "
+                           "runs/tiny --set train.steps=...\n"),
+            std::string::npos)
+      << again.err;
+  EXPECT_EQ(again.err.find("goes on from"), std::string::npos) << again.err;
+  expect_refused({"train", "runs/tiny", "--set", "train.steps=2"},
+                 "[run] train.steps = 2, runs/tiny is at step 3 already; ask for more, or name "
+                 "another folder with --run\n");
+  EXPECT_EQ(read_file("test", *folder_ / "runs/tiny/config.toml"), config);
+}
+
+TEST_F(Commands, EpochsEndARunLikewise) {
+  const Arguments training = {"train", "tiny.toml",     "--run", "epochs",
+                              "--set", "train.steps=0", "--set", "data.validation=none"};
+  const auto with_epochs = [&](const std::string& epochs) {
+    Arguments all = training;
+    all.insert(all.end(), {"--set", "train.epochs=" + epochs});
+    return all;
+  };
+  ASSERT_EQ(run(with_epochs("2")).code, 0);
+  const auto step = json::parse(run({"inspect", "epochs", "--json"}).out)["step"].get<int64_t>();
+  const Outcome again = run(with_epochs("2"));
+  EXPECT_NE(again.err.find(fmt::format("\n[run] epochs is finished, at step {}; to go on: heed "
+                                       "train epochs --set train.epochs=...\n",
+                                       step)),
+            std::string::npos)
+      << again.err;
+  expect_refused(with_epochs("1"), fmt::format("[run] train.epochs = 1 ends at step {}, epochs is "
+                                               "at step {} already; ask for more, or name another "
+                                               "folder with --run\n",
+                                               step / 2, step));
+}
+
+TEST_F(Commands, TheLogTellsLossFromNll) {
+  EXPECT_NE(training_.err.find("\n[validation] step 3  nll "), std::string::npos) << training_.err;
+  const auto train_line = [](const std::string& log) {
+    const size_t begin = log.find("[train] step 3/3");
+    return log.substr(begin, log.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(train_line(training_.err).find("  nll "), std::string::npos) << training_.err;
+  const Outcome smoothed =
+      run({"train", "tiny.toml", "--run", "smoothed", "--set", "train.label_smoothing=0.1"});
+  const std::string line = train_line(smoothed.err);
+  EXPECT_LT(line.find("  loss "), line.find("  nll ")) << line;
+  EXPECT_NE(line.find("  nll "), std::string::npos) << line;
+}
+
+TEST_F(Commands, AFailedStartLeavesNoFolderAndAGoodOneLogsItsCorpora) {
+  EXPECT_EQ(run({"train", "tiny.toml", "--run", "failed", "--set", "data.train=nosuch.tsv"}).code,
+            2);
+  EXPECT_FALSE(std::filesystem::exists(*folder_ / "failed"));
+  const std::string log = read_file("test", *folder_ / "runs/tiny/log.txt");
+  EXPECT_NE(log.find(" [data] grammar:200:3-6: 200 pairs"), std::string::npos) << log;
+  EXPECT_LT(log.find(" [run] heed "), log.find(" [data] grammar:200:3-6: 200 pairs")) << log;
 }
 
 TEST_F(Commands, ARefusedChangeNamesEveryKey) {

@@ -342,6 +342,20 @@ TEST(Config, WordsSyntaxErrors) {
             "text stands in quotes");
   EXPECT_EQ(mistakes("[run\n"),
             "[config] toy.toml:1:5 is not valid TOML: expected ']', saw '\\n' (in a table header)");
+  const std::string control =
+      "control characters other than TAB (U+0009) are explicitly prohibited (in a ";
+  EXPECT_EQ(mistakes("[run]\nname = \"toy\n"),
+            "[config] toy.toml:2:12 is not valid TOML: unescaped " + control +
+                "string); is a closing quote missing?");
+  EXPECT_EQ(mistakes("[run]\nname = 'toy\n"),
+            "[config] toy.toml:2:12 is not valid TOML: " + control +
+                "literal string); is a closing quote missing?");
+  EXPECT_EQ(mistakes("[run]\nname = \"toy"),
+            "[config] toy.toml:2:12 is not valid TOML: encountered end-of-file (in a string); is a "
+            "closing quote missing?");
+  EXPECT_EQ(
+      mistakes("[run]\nname = \"t\\oy\"\n"),
+      "[config] toy.toml:2:11 is not valid TOML: unknown escape sequence '\\o' (in a string)");
   // An assertion of toml++ where it is compiled in rather than linked.
   EXPECT_EQ(mistakes("[.]\n"),
             "[config] toy.toml:1:2 is not valid TOML: expected bare key starting character or "
@@ -421,9 +435,10 @@ TEST(Config, DescribesEveryKey) {
 }
 
 TEST(Config, DescribesTheDefaultsOfEachKind) {
-  EXPECT_NE(describe_config().find("\n  layers = 1                          integer, from 1 to "
-                                   "1000\n      layers of the encoder and of the decoder\n      "
-                                   "transformer: 3, causal_lm: 4\n"),
+  EXPECT_NE(describe_config().find(
+                "\n  layers = 1                          integer, from 1 to "
+                "1000\n      layers; of a translator, of encoder and decoder each\n      "
+                "transformer: 3, causal_lm: 4\n"),
             std::string::npos)
       << describe_config();
 }

@@ -17,7 +17,6 @@
 #include "train/report/chart.h"
 #include "train/report/display_width.h"
 #include "train/report/page.h"
-#include "train/report/progress.h"
 #include "train/report/table.h"
 
 namespace heed::train {
@@ -351,6 +350,21 @@ TEST(Alignment, MakesAPage) {
   EXPECT_EQ(count_of(page, "<script>"), 1U);
   EXPECT_EQ(count_of(page, "http"), count_of(page, "xmlns=\"http://www.w3.org/2000/svg\""));
   EXPECT_EQ(tag_mistake(alignments_html("none", {})), "");
+  EXPECT_THAT(alignments_html("", {}, "A mean."),
+              HasSubstr("the more attention the source word got. A mean.</p>"));
+}
+
+TEST(Alignment, NamesTheWordsOfEveryHead) {
+  AlignmentPicture first = small_picture(), second = small_picture();
+  first.caption = "head 1";
+  second.caption = "head 2";
+  const std::string figure = heads_figure("a & b", {{first, second}, {second}});
+  EXPECT_EQ(tag_mistake(figure), "");
+  EXPECT_EQ(count_of(figure, "<div class=\"layer\">"), 2U);
+  EXPECT_THAT(texts_of(figure), ElementsAre("le", "&lt;chat&gt;", "東京", "the", "cat", "head 1",
+                                            "le", "&lt;chat&gt;", "東京", "head 2", "le",
+                                            "&lt;chat&gt;", "東京", "the", "cat", "head 2"));
+  EXPECT_THAT(figure, HasSubstr("<title>\u2068cat\u2069 ← \u2068&lt;chat&gt;\u2069: 0.60"));
 }
 
 TEST(Alignment, DrawsInATerminal) {
@@ -424,67 +438,6 @@ TEST(Alignment, RefusesWeightsThatDoNotFit) {
   diverged.weights[5] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(test::error_of([&] { alignment_svg(diverged); }),
             "[alignment] the weight of target word 2 and source word 3 is nan");
-}
-
-const ProgressState halfway = {.step = 500,
-                               .total_steps = 1000,
-                               .epoch = 1.25,
-                               .loss = 3.2141,
-                               .learning_rate = 1e-3,
-                               .tokens_per_second = 12345,
-                               .seconds_left = 125};
-
-TEST(Progress, FormatsALine) {
-  EXPECT_EQ(progress_line(halfway, 80),
-            "━━━━━━━────── 500/1000  epoch 1.25  loss 3.214  lr 0.001  12.3k tok/s  2:05 left");
-  EXPECT_EQ(progress_line(halfway, 60), "500/1000  epoch 1.25  loss 3.214  12.3k tok/s  2:05 left");
-  EXPECT_EQ(progress_line(halfway, 20), "500/1000  loss 3.214");
-  EXPECT_EQ(progress_line(halfway, 4), "500…");
-  for (int width = 0; width < 140; ++width) {
-    EXPECT_LE(display_width(progress_line(halfway, width)), width);
-  }
-}
-
-TEST(Progress, LeavesOutWhatIsUnknown) {
-  EXPECT_EQ(progress_line({.step = 7, .loss = nan, .tokens_per_second = infinity}, 80),
-            "step 7  epoch 0.00  loss nan  lr 0");
-}
-
-TEST(Progress, WordsTimeAndRate) {
-  ProgressState state = halfway;
-  const auto tail = [&](double seconds, double rate) {
-    state.seconds_left = seconds;
-    state.tokens_per_second = rate;
-    const std::string line = progress_line(state, 90);
-    return line.substr(line.find("lr 0.001  ") + 10);
-  };
-  EXPECT_EQ(tail(0, 1), "1 tok/s  0:00 left");
-  EXPECT_EQ(tail(59.6, 999.4), "999 tok/s  1:00 left");
-  EXPECT_EQ(tail(3661, 999.6), "1.0k tok/s  1:01:01 left");
-  EXPECT_EQ(tail(50 * 3600, 2.5e6), "2.5M tok/s  2d 2h left");
-}
-
-TEST(Progress, RewritesItsLineAndClearsIt) {
-  testing::internal::CaptureStderr();
-  Progress progress(true);
-  progress.update(halfway);
-  progress.update(halfway);  // too soon to be drawn
-  progress.finish();
-  progress.finish();
-  const std::string written = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(count_of(written, "500/1000"), 1U);
-  EXPECT_TRUE(written.starts_with("\r\x1b[2K"));
-  EXPECT_TRUE(written.ends_with("\r\x1b[2K"));
-  EXPECT_EQ(count_of(written, "\x1b[2K"), 2U);
-  EXPECT_THAT(lines_of(written), SizeIs(1));
-}
-
-TEST(Progress, IsSilentWithoutATerminal) {
-  testing::internal::CaptureStderr();
-  Progress progress(false);
-  progress.update(halfway);
-  progress.finish();
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace

@@ -211,6 +211,37 @@ TEST_F(TextCommands, ATransformersReportShowsEveryHead) {
   }
 }
 
+TEST_F(TextCommands, PagesOfATransformerSayWhatTheWeightsAre) {
+  const std::string note = "The weights are the mean over all layers and heads.";
+  const Outcome outcome = run({"evaluate", "runs/pairs", "--alignments", "pairs.html"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(read_file("test", *folder_ / "pairs.html").find(note), std::string::npos);
+  EXPECT_NE(read_file("test", *folder_ / "runs/pairs/report/index.html").find(note),
+            std::string::npos);
+}
+
+TEST_F(TextCommands, AShortTextIsWarnedOf) {
+  const Outcome outcome = run({"train", "letters.toml", "--run", "short", "--set",
+                               "model.context=50", "--set", "train.steps=1"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find(
+                "\n[data] warning: the tail of letters.txt has 40 tokens, one window of "
+                "model.context = 50 needs 51 (the last is only predicted): longer contexts are "
+                "never measured\n"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(outcome.err.find("never learned"), std::string::npos) << outcome.err;
+  const Outcome shorter = run({"train", "letters.toml", "--run", "shorter", "--set",
+                               "model.context=360", "--set", "train.steps=1"});
+  EXPECT_NE(shorter.err.find(
+                "\n[data] warning: letters.txt without its tail has 360 tokens, one window of "
+                "model.context = 360 needs 361 (the last is only predicted): longer "
+                "contexts are never learned\n"),
+            std::string::npos)
+      << shorter.err;
+  EXPECT_EQ(letters_.err.find("warning"), std::string::npos) << letters_.err;
+}
+
 // Without a validation corpus the samples are what was trained on, not what was left out.
 TEST_F(TextCommands, AReportShowsNoPairThatWasTooLong) {
   std::string pairs = "the cat sleeps when the dog sleeps and the bird sings .\tle chat dort .\n";

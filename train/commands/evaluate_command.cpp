@@ -42,6 +42,8 @@ CorpusName corpus_name(const Options& options, const Config& config) {
   const CorpusName& name = options.corpus.empty() ? config.data.test : options.corpus;
   HEED_CHECK_INPUT(!name.empty(), "evaluate",
                    "the run names no test corpus; name one: --corpus FILE");
+  HEED_CHECK_INPUT(name != CorpusName{"none"}, "evaluate",
+                   "--corpus is none: there is nothing to score; name a corpus");
   return name;
 }
 
@@ -151,7 +153,8 @@ void write_alignments(const Options& options, Translator& translator, EncodedCor
   HEED_CHECK_INPUT(!pictures.empty(), "evaluate", "{} does not attend: it has no alignments",
                    translator.config.model.kind);
   write_output(options.alignments,
-               alignments_html("Alignments of " + corpus.name + ", references given", pictures));
+               alignments_html("Alignments of " + corpus.name + ", references given", pictures,
+                               alignment_note(translator)));
   log::info("evaluate", "{} alignments: {}", pictures.size(), options.alignments);
 }
 

@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
@@ -29,17 +29,31 @@ bool wanted(const Options& options, const std::string& op) {
          std::find(options.ops.begin(), options.ops.end(), op) != options.ops.end();
 }
 
+// Every op whose name holds the word, or else the one whose name is near it.
+std::string suggestion(const std::string& word, const std::vector<std::string_view>& names) {
+  std::vector<std::string_view> meant;
+  for (const std::string_view name : names) {
+    if (name.find(word) != std::string_view::npos) {
+      meant.push_back(name);
+    }
+  }
+  if (const std::string_view near = nearest(word, names); meant.empty() && !near.empty()) {
+    meant.push_back(near);
+  }
+  return meant.empty() ? "`heed gradcheck` without a name checks and lists all"
+                       : fmt::format("did you mean '{}'?", fmt::join(meant, "' or '"));
+}
+
 void check_names(const Options& options) {
   std::vector<std::string_view> names;
   for (const OpCase& entry : op_cases()) {
     names.push_back(entry.op);
   }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   for (const std::string& op : options.ops) {
-    const std::string_view near = nearest(op, names);
     HEED_CHECK_INPUT(std::find(names.begin(), names.end(), op) != names.end(), "gradcheck",
-                     "there is no op called '{}'; {}", op,
-                     near.empty() ? "`heed gradcheck` without a name checks and lists all"
-                                  : fmt::format("did you mean '{}'?", near));
+                     "there is no op called '{}'; {}", op, suggestion(op, names));
   }
 }
 

@@ -66,7 +66,19 @@ std::string page(const std::string& run) {
   return html_page(run, sections);
 }
 
+void check_output(const Options& options) {
+  const std::string& output = options.output;
+  HEED_CHECK_INPUT(output.empty() || output.ends_with(".html") || output.ends_with(".svg"), "plot",
+                   "--output is {}: a name ending in .html (a page of one run) or .svg (a picture "
+                   "of one value) is expected",
+                   output);
+  HEED_CHECK_INPUT(options.runs.size() == 1 || !output.ends_with(".html"), "plot",
+                   "--output is {}: a page shows one run, {} are compared in an .svg picture",
+                   output, options.runs.size());
+}
+
 void run_plot(Options options) {
+  check_output(options);
   const bool one_page = options.runs.size() == 1 && !options.output.ends_with(".svg");
   if (options.output.empty()) {
     options.output =

@@ -86,8 +86,9 @@ class Session {
       HEED_CHECK_INPUT(!picture || pictures_.size() == 1, "translate",
                        "{} holds one alignment, there are {}; an .html page holds them all",
                        options_.alignments, pictures_.size());
-      write_output(options_.alignments, picture ? alignment_svg(pictures_.front())
-                                                : alignments_html("Alignments", pictures_));
+      write_output(options_.alignments,
+                   picture ? alignment_svg(pictures_.front())
+                           : alignments_html("Alignments", pictures_, alignment_note(translator_)));
       log::info("translate", "{} alignments: {}", pictures_.size(), options_.alignments);
     }
     if (options_.output != "-") {

@@ -132,7 +132,7 @@ std::vector<Key> model_keys() {
           .from(0)
           .to(widest)
           .only("model.kind", recurrent),
-      key<model, &M::layers>("model.layers", "layers of the encoder and of the decoder")
+      key<model, &M::layers>("model.layers", "layers; of a translator, of encoder and decoder each")
           .from(1)
           .to(1000),
       key<model, &M::attention_width>("model.attention_width",
@@ -293,7 +293,8 @@ std::vector<Key> train_keys() {
           .may_change(),
       key<train, &T::best_by>("train.best_by",
                               "what the best checkpoint has: the highest validation BLEU, or the "
-                              "lowest validation loss")
+                              "lowest validation nll (the loss without smoothing), as of a "
+                              "language model always")
           .one_of({"bleu", "loss"})
           .only("data.task", {"translation"}),
       key<train, &T::nonfinite>(

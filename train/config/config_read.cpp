@@ -192,8 +192,14 @@ std::optional<toml::table> Reader::parse(std::string text, const std::string& so
           context = fmt::format(" (in a {})", what.substr(prefix.size(), colon - prefix.size()));
           what.remove_prefix(colon + 2);
         }
+        const bool cut_short = what.find("end-of-file") != std::string_view::npos ||
+                               what.find("control characters") != std::string_view::npos;
+        const char* remedy = context == " (in a boolean)" ? "; text stands in quotes"
+                             : cut_short && context.ends_with("string)")
+                                 ? "; is a closing quote missing?"
+                                 : "";
         mistake("{}:{}:{} is not valid TOML: {}{}{}", source, line_, where.column, what, context,
-                context == " (in a boolean)" ? "; text stands in quotes" : "");
+                remedy);
       }
       readable_ = false;
       return std::nullopt;

@@ -186,20 +186,44 @@ std::string picture_svg(const AlignmentPicture& picture, bool complete) {
   return text + "</svg>\n";
 }
 
-// The cells alone, with the caption beneath.
-std::string small_svg(const AlignmentPicture& picture) {
+// Words upright over their columns, target words beside the first of a row of pictures, the caption
+// beneath.
+std::string small_svg(const AlignmentPicture& picture, bool first) {
   check_alignment(picture);
-  constexpr double side = 8, label = 11, edge = 2;
+  constexpr double side = 9, words = 8, label = 11, edge = 2;
+  constexpr int word_columns = 12;
   constexpr float faintest = 0.02F;  // what is fainter stays white: there are many pictures
+  const auto room = [](const std::vector<std::string>& all) {
+    double widest = 0;
+    for (const auto& word : all) {
+      widest = std::max(widest, svg::text_width(shorten(word, word_columns), words));
+    }
+    return widest + 2 * edge;
+  };
   const size_t columns = picture.source.size(), rows = picture.target.size();
-  const double right = edge + side * static_cast<double>(columns);
-  const double bottom = edge + side * static_cast<double>(rows);
-  const double width = std::max(right, edge + svg::text_width(picture.caption, label)) + edge;
+  const double left = edge + (first ? room(picture.target) : 0), top = edge + room(picture.source);
+  const double right = left + side * static_cast<double>(columns);
+  const double bottom = top + side * static_cast<double>(rows);
+  const double width = std::max(right, left + svg::text_width(picture.caption, label)) + edge;
+  const auto middle = [](double from, size_t i) {
+    return from + side * (static_cast<double>(i) + 0.5) + words * 0.35;
+  };
   std::string text = svg::open(width, bottom + label + 2 * edge, picture.caption);
+  text += fmt::format("<g fill=\"{}\" font-size=\"{}\">\n", svg::ink, words);
+  for (size_t column = 0; column < columns; ++column) {
+    text += word_svg(picture.source[column], word_columns,
+                     fmt::format("transform=\"translate({} {}) rotate(-90)\"",
+                                 px(middle(left, column)), px(top - edge)));
+  }
+  for (size_t row = 0; first && row < rows; ++row) {
+    text += word_svg(picture.target[row], word_columns,
+                     fmt::format("x=\"{}\" y=\"{}\" text-anchor=\"end\"", px(left - edge),
+                                 px(middle(top, row))));
+  }
   text += fmt::format(
-      "<rect x=\"{0}\" y=\"{0}\" width=\"{1}\" height=\"{2}\" fill=\"#fff\" "
+      "</g>\n<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#fff\" "
       "stroke=\"#d5dbe4\"/>\n",
-      px(edge), px(right - edge), px(bottom - edge));
+      px(left), px(top), px(right - left), px(bottom - top));
   for (size_t row = 0; row < rows; ++row) {
     for (size_t column = 0; column < columns; ++column) {
       const float weight = picture.weights[row * columns + column];
@@ -207,15 +231,15 @@ std::string small_svg(const AlignmentPicture& picture) {
         text += fmt::format(
             "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{} ← {}: {:.2f}"
             "</title></rect>\n",
-            px(edge + side * static_cast<double>(column)),
-            px(edge + side * static_cast<double>(row)), px(side), px(side), colour_of(weight),
+            px(left + side * static_cast<double>(column)),
+            px(top + side * static_cast<double>(row)), px(side), px(side), colour_of(weight),
             isolated(picture.target[row]), isolated(picture.source[column]), weight);
       }
     }
   }
   return text +
          fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\">{}</text></svg>\n",
-                     px(edge), px(bottom + label), label, svg::faint_ink,
+                     px(left), px(bottom + label), label, svg::faint_ink,
                      html_escape(picture.caption));
 }
 
@@ -276,19 +300,26 @@ std::string alignments_section(const std::vector<AlignmentPicture>& pictures) {
 }
 
 std::string heads_figure(const std::string& caption,
-                         const std::vector<AlignmentPicture>& pictures) {
+                         const std::vector<std::vector<AlignmentPicture>>& layers) {
   std::string figure =
       fmt::format("<figure class=\"heads\">\n<figcaption>{}</figcaption>\n", html_escape(caption));
-  for (const auto& picture : pictures) {
-    figure += small_svg(picture);
+  for (const auto& heads : layers) {
+    figure += "<div class=\"layer\">\n";
+    for (const auto& picture : heads) {
+      figure += small_svg(picture, &picture == &heads.front());
+    }
+    figure += "</div>\n";
   }
   return figure + "</figure>\n";
 }
 
-std::string alignments_html(std::string_view title, const std::vector<AlignmentPicture>& pictures) {
-  return html_page(title, {{"", alignments_section(pictures)}},
-                   "Each row is a produced word, each column a word of the source; the darker a "
-                   "cell, the more attention the source word got.");
+std::string alignments_html(std::string_view title, const std::vector<AlignmentPicture>& pictures,
+                            std::string_view note) {
+  return html_page(
+      title, {{"", alignments_section(pictures)}},
+      fmt::format("Each row is a produced word, each column a word of the source; the darker a "
+                  "cell, the more attention the source word got.{}{}",
+                  note.empty() ? "" : " ", note));
 }
 
 }  // namespace heed::train

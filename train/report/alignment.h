@@ -23,15 +23,17 @@ struct AlignmentPicture {
 HEED_EXPORT std::string alignment_svg(const AlignmentPicture& picture);
 
 // One page that works offline: pointing at a cell marks its row and column and shows its value.
+// `note` says more of what is shown.
 HEED_EXPORT std::string alignments_html(std::string_view title,
-                                        const std::vector<AlignmentPicture>& pictures);
+                                        const std::vector<AlignmentPicture>& pictures,
+                                        std::string_view note = "");
 
 // What alignments_html puts on a page, for a page with more on it (see page.h).
 HEED_EXPORT std::string alignments_section(const std::vector<AlignmentPicture>& pictures);
 
-// Small pictures of one sentence pair side by side, each over its caption: the heads of a layer.
+// Small pictures of one sentence pair, each over its caption: a row of heads for each layer.
 HEED_EXPORT std::string heads_figure(const std::string& caption,
-                                     const std::vector<AlignmentPicture>& pictures);
+                                     const std::vector<std::vector<AlignmentPicture>>& layers);
 
 // For a terminal: shade blocks, target words as row labels, source words numbered beneath. A
 // picture wider than the terminal is cut into strips of source words. Ends with a newline.

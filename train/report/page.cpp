@@ -34,7 +34,9 @@ figure.alignment svg { max-width: none; margin: 0; }
 figure.alignment svg text.on { font-weight: 700; fill: #b34700; }
 figure.alignment rect.band { fill: none; stroke: var(--mark); stroke-width: 1.5;
   pointer-events: none; }
-figure.heads { margin: 0 0 2.2rem; }
+figure.heads { margin: 0 0 2.2rem; overflow-x: auto; }
+div.layer { white-space: nowrap; }
+div.layer svg { max-width: none; }
 figcaption { margin: .3rem 0; unicode-bidi: plaintext; }
 figcaption output { display: block; min-height: 1.5em; color: var(--faint); }
 @media print {

@@ -47,13 +47,14 @@ std::string heads_section(Translator& translator, const std::vector<data::Senten
   for (size_t i = 0; i < std::min(samples.size(), sentences_by_head); ++i) {
     const data::SentencePair& pair = samples[i];
     const auto layers = head_attention(translator, pair);
-    std::vector<AlignmentPicture> pictures;
+    std::vector<std::vector<AlignmentPicture>> pictures;
     for (size_t layer = 0; layer < layers.size(); ++layer) {
+      auto& heads = pictures.emplace_back();
       for (size_t head = 0; head < layers[layer].size(); ++head) {
         auto shown = alignment_picture(translator, pair, layers[layer][head]);
         if (shown) {
           shown->caption = fmt::format("layer {}, head {}", layer + 1, head + 1);
-          pictures.push_back(std::move(*shown));
+          heads.push_back(std::move(*shown));
         }
       }
     }
@@ -84,6 +85,12 @@ std::optional<AlignmentPicture> alignment_picture(
                  fmt::format("{}  →  {}  (given)", pair.source, pair.target));
 }
 
+std::string_view alignment_note(const Translator& translator) {
+  return translator.config.model.kind == "transformer"
+             ? "The weights are the mean over all layers and heads."
+             : "";
+}
+
 std::vector<PageSection> translation_sections(Translator& translator) {
   const std::vector<data::SentencePair> samples = samples_of(translator);
   std::vector<std::string> sources;
@@ -105,7 +112,9 @@ std::vector<PageSection> translation_sections(Translator& translator) {
   std::vector<PageSection> sections;
   sections.push_back({"Samples", html_table({"source", "translation", "reference"}, rows)});
   if (!pictures.empty()) {
-    sections.push_back({"Alignments", alignments_section(pictures)});
+    const std::string_view note = alignment_note(translator);
+    sections.push_back({"Alignments", (note.empty() ? "" : fmt::format("<p>{}</p>\n", note)) +
+                                          alignments_section(pictures)});
   }
   const std::string heads = heads_section(translator, samples);
   if (!heads.empty()) {

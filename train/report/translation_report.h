@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/export.h"
@@ -20,6 +21,9 @@ HEED_EXPORT std::optional<AlignmentPicture> alignment_picture(const Translator& 
 HEED_EXPORT std::optional<AlignmentPicture> alignment_picture(
     const Translator& translator, const data::SentencePair& pair,
     const std::vector<std::vector<float>>& attention);
+
+// What the weights of an alignment are taken from; empty where a model has one attention.
+HEED_EXPORT std::string_view alignment_note(const Translator& translator);
 
 // Translations of a few validation sentences, their alignments, and those of each head.
 HEED_EXPORT std::vector<PageSection> translation_sections(Translator& translator);
