@@ -318,14 +318,17 @@ HWY_INLINE int64_t close_row(const ScoreTile<T>& scores, int64_t r) {
   return used;
 }
 
-// row = exp(row - shift) over whole vectors; returns the sum.
+// row = exp(row - shift) over whole vectors, 0 for what is masked whatever the shift; returns the
+// sum.
 template <typename T>
 HWY_INLINE T exp_minus(T* row, int64_t n, T shift) {
   const Tag<T> d;
   const auto s = hn::Set(d, shift);
+  const auto masked = hn::Set(d, -std::numeric_limits<T>::infinity());
   auto sum = hn::Zero(d);
   for (int64_t j = 0; j < n; j += lanes<T>()) {
-    const auto e = exp_of(d, hn::Sub(hn::LoadU(d, row + j), s));
+    const auto score = hn::LoadU(d, row + j);
+    const auto e = hn::IfThenZeroElse(hn::Eq(score, masked), exp_of(d, hn::Sub(score, s)));
     hn::StoreU(e, d, row + j);
     sum = hn::Add(sum, e);
   }

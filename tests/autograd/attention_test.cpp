@@ -230,6 +230,28 @@ TEST_P(Attention, WhatIsMaskedForOneQueryReachesOnlyTheOthers) {
   }
 }
 
+// A query that is spoilt by a key, by a value or from the start leaves the keys it may not see
+// alone.
+TEST_P(Attention, ASpoiltQuerySpoilsOnlyTheKeysItSees) {
+  AttentionOptions options;
+  options.mask = mask_of({true, true, false, false, false, true}, {2, 3});
+  const Tensor query = random({1, 2, 2}, 1);
+  const Tensor key = random({1, 3, 2}, 2);
+  const Tensor value = random({1, 3, 3}, 3);
+  const Results clean = run(query.clone(), key.clone(), value.clone(), options);
+  for (const double what : {nan, infinity}) {
+    for (const Results& bad :
+         {run(query.clone(), spoilt(key, {2}, what), value.clone(), options),
+          run(query.clone(), key.clone(), spoilt(value, {2}, what), options),
+          run(spoilt(query, {1}, what), key.clone(), value.clone(), options)}) {
+      test::expect_close(Values(bad.dkey.begin(), bad.dkey.begin() + 4),
+                         Values(clean.dkey.begin(), clean.dkey.begin() + 4), 1e-14);
+      test::expect_close(Values(bad.dvalue.begin(), bad.dvalue.begin() + 6),
+                         Values(clean.dvalue.begin(), clean.dvalue.begin() + 6), 1e-14);
+    }
+  }
+}
+
 // What stands in the query of a row that may attend to nothing reaches no key.
 TEST_P(Attention, AQueryThatMayAttendToNothingReachesNothing) {
   const Tensor query = random({1, 2, 2}, 1);
