@@ -237,6 +237,24 @@ TEST_F(Commands, TranslateKeepsLines) {
   EXPECT_EQ(read_file("test", *folder_ / "lines.out"), standard.out);
 }
 
+TEST_F(Commands, TranslateSaysWhatTrainingNeverSaw) {
+  std::string input = "the cat sleeps .\n\nthe zyx sleeps .\nxyz";
+  const auto warned = [&](const std::string& unknown) {
+    return "[translate] warning: " + unknown +
+           " source tokens are not in the vocabulary; the first is 'zyx' in line 3 of standard "
+           "input\n";
+  };
+  EXPECT_EQ(run({"translate", "runs/tiny"}, input).err, warned("2 of 9"));
+  input += "\n";
+  for (int i = 0; i < 51; ++i) {
+    input += "the ";
+  }
+  EXPECT_EQ(run({"translate", "runs/tiny"}, input).err,
+            warned("2 of 60") +
+                "[translate] warning: 1 sentences are longer than any in training (data.max_length "
+                "= 50); the first is line 5 of standard input\n");
+}
+
 TEST_F(Commands, TranslateGivesNLinesForEach) {
   const Outcome best =
       run({"translate", "runs/tiny", "--n-best", "3"}, "the cat sleeps .\n\nthe dog .\n");
@@ -305,9 +323,34 @@ TEST_F(Commands, PlotWritesPagesAndPicturesAlone) {
   expect_refused({"plot", "runs/tiny", "runs/tiny", "--output", "curves.html"},
                  "[plot] --output is curves.html: a page shows one run, 2 are compared in an .svg "
                  "picture\n");
+  expect_refused({"plot", "runs/tiny", "--value", "bleu", "--output", "curves.html"},
+                 "[plot] --value is bleu, but --output is curves.html: a page shows every value; a "
+                 "picture (.svg) shows one\n");
   const Outcome page = run({"plot", "runs/tiny", "--output", "curves.html"});
   EXPECT_EQ(page.code, 0) << page.err;
   EXPECT_EQ(read_file("test", *folder_ / "curves.html").find("<!DOCTYPE html>"), 0U);
+}
+
+TEST_F(Commands, InspectShowsWhatTheConfigChose) {
+  const Outcome outcome = run({"inspect", "runs/tiny"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const size_t config = outcome.out.find("\nconfig, ");
+  ASSERT_NE(config, std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.substr(config), R"(
+config, where it differs from the defaults (config.toml in the run folder has all)
+  run.name = "tiny"
+  run.log_every = 1
+  data.train = "grammar:200:3-6"
+  data.validation = "grammar:20:3-6"
+  data.test = "grammar:20:3-6"
+  model.width = 8
+  model.embedding_width = 8
+  model.attention_width = 8
+  train.steps = 3
+  train.epochs = 0
+  train.learning_rate = 0.001
+  train.epsilon = 1e-08
+)");
 }
 
 TEST_F(Commands, InspectPrintsOneObject) {

@@ -93,6 +93,16 @@ Model model_of(const Checkpoint& checkpoint) {
            {"target", translator.text.target.vocabulary.size()}}};
 }
 
+// What its writer chose; the other keys are at the defaults of its kind.
+void print_config(const Config& config) {
+  fmt::print(
+      "\nconfig, where it differs from the defaults (config.toml in the run folder has all)\n");
+  for (const ConfigDifference& difference :
+       config_differences(default_config(config.model.kind), config)) {
+    fmt::print("  {} = {}\n", difference.key, difference.after);
+  }
+}
+
 void print_json(const Checkpoint& checkpoint, const Model& model,
                 const std::vector<MetricsEvent>& history) {
   nlohmann::ordered_json json;
@@ -144,7 +154,7 @@ void run_inspect(const Options& options) {
              checkpoint.state.finished ? " (finished)" : "", vocabularies,
              model.module->describe());
   print_history(history);
-  fmt::print("\nconfig\n{}", write_toml(checkpoint.config));
+  print_config(checkpoint.config);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 struct Options {
   std::vector<std::string> runs;
   std::string output;
-  std::string value = "nll";
+  std::string value;
 };
 
 std::vector<MetricsEvent> events_of(const std::string& run) {
@@ -72,6 +72,10 @@ void check_output(const Options& options) {
                    "--output is {}: a name ending in .html (a page of one run) or .svg (a picture "
                    "of one value) is expected",
                    output);
+  HEED_CHECK_INPUT(options.value.empty() || !output.ends_with(".html"), "plot",
+                   "--value is {}, but --output is {}: a page shows every value; a picture (.svg) "
+                   "shows one",
+                   options.value, output);
   HEED_CHECK_INPUT(options.runs.size() == 1 || !output.ends_with(".html"), "plot",
                    "--output is {}: a page shows one run, {} are compared in an .svg picture",
                    output, options.runs.size());
@@ -79,10 +83,14 @@ void check_output(const Options& options) {
 
 void run_plot(Options options) {
   check_output(options);
-  const bool one_page = options.runs.size() == 1 && !options.output.ends_with(".svg");
+  const bool one_page =
+      options.runs.size() == 1 && options.value.empty() && !options.output.ends_with(".svg");
+  if (options.value.empty()) {
+    options.value = "nll";
+  }
   if (options.output.empty()) {
-    options.output =
-        one_page ? RunFolder(options.runs.front()).report_path("curves.html") : "comparison.svg";
+    options.output = one_page ? RunFolder(options.runs.front()).report_path("curves.html")
+                              : options.value + ".svg";
   }
   write_output(options.output, one_page ? page(options.runs.front()) : compare(options));
   fmt::print("{}\n", options.output);
@@ -102,8 +110,9 @@ void add_plot_command(CLI::App& program) {
                    "An .html page of one run, or an .svg picture of one value")
       ->type_name("FILE");
   command
-      ->add_option("--value", options->value,
-                   "What a picture shows: nll, loss, bleu, chrf, exact, learning_rate, ...")
+      ->add_option(
+          "--value", options->value,
+          "What a picture shows (default: nll): loss, perplexity, bleu, learning_rate, ...")
       ->type_name("NAME");
   command->callback([options] { run_plot(*options); });
 }

@@ -35,6 +35,48 @@ struct Options {
 
 constexpr size_t lines_at_once = 1024;
 
+// What a model has not seen in training makes poor translations; the user hears of it, once.
+class Unseen {
+ public:
+  explicit Unseen(const Translator& translator) : translator_(translator) {}
+
+  void add(const std::string& text, const std::string& place) {
+    const TextSide& side = translator_.text.source;
+    const auto pieces = side.encode_pieces(text);
+    tokens_ += pieces.size();
+    for (const std::string& piece : pieces) {
+      if (side.vocabulary.id(piece) == data::Vocabulary::unknown && unknown_++ == 0) {
+        first_unknown_ = fmt::format("'{}' in {}", piece, place);
+      }
+    }
+    if (static_cast<int64_t>(pieces.size()) > translator_.config.data.max_length &&
+        too_long_++ == 0) {
+      first_too_long_ = place;
+    }
+  }
+
+  void report() const {
+    if (unknown_ > 0) {
+      log::warning("translate", "{} of {} source tokens are not in the vocabulary; the first is {}",
+                   unknown_, tokens_, first_unknown_);
+    }
+    if (too_long_ > 0) {
+      log::warning("translate",
+                   "{} sentences are longer than any in training (data.max_length = {}); the first "
+                   "is {}",
+                   too_long_, translator_.config.data.max_length, first_too_long_);
+    }
+  }
+
+ private:
+  const Translator& translator_;
+  size_t tokens_ = 0;
+  int64_t unknown_ = 0;
+  std::string first_unknown_;
+  int64_t too_long_ = 0;
+  std::string first_too_long_;
+};
+
 // Translates lines as they come and remembers the alignments for the page.
 class Session {
  public:
@@ -58,8 +100,10 @@ class Session {
   void lines(std::vector<std::string> texts, size_t first, const std::string& name) {
     std::optional<InputError> refused;
     for (size_t i = 0; i < texts.size() && !refused; ++i) {
+      const std::string place = fmt::format("line {} of {}", first + i, name);
       try {
-        check_fits(translator_, texts[i], fmt::format("line {} of {}", first + i, name));
+        check_fits(translator_, texts[i], place);
+        unseen_.add(texts[i], place);
       } catch (const InputError& error) {
         refused = error;
         texts.resize(i);
@@ -81,6 +125,7 @@ class Session {
   }
 
   void finish() {
+    unseen_.report();
     if (!options_.alignments.empty()) {
       const bool picture = options_.alignments.ends_with(".svg");
       HEED_CHECK_INPUT(!picture || pictures_.size() == 1, "translate",
@@ -128,6 +173,7 @@ class Session {
   const Options& options_;
   Translator translator_;
   DecodeConfig decode_;
+  Unseen unseen_{translator_};
   std::ofstream file_;
   std::vector<AlignmentPicture> pictures_;
 };

@@ -44,6 +44,8 @@ std::vector<Curve> run_curves(const std::vector<MetricsEvent>& events) {
   add_curve(curves, "Loss", "nats a token",
             {series_of(events, "train", "nll", "training"),
              series_of(events, "validation", "nll", "validation")});
+  add_curve(curves, "Bits a character", "bits",
+            {series_of(events, "validation", "bits_per_character", "validation")});
   add_curve(curves, "Validation scores", "of 100",
             {series_of(events, "validation", "bleu", "BLEU"),
              series_of(events, "validation", "chrf", "chrF"),
