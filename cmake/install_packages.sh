@@ -1,25 +1,26 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing, and says which.
-#   cmake/install_packages.sh [build] [tests] [bench] [format]      (build when nothing is named)
+#   cmake/install_packages.sh [build] [tests] [emulated] [bench] [format]      (build when nothing is named)
 set -euo pipefail
 
 build=(build-essential cmake ninja-build ccache pkg-config libopenblas-dev libfmt-dev libspdlog-dev
        libhwy-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libsentencepiece-dev
        libutf8proc-dev)
 tests=(libgtest-dev libgmock-dev)
+emulated=(libboost-context-dev)
 bench=(libbenchmark-dev)
 format=(clang-format clang-tidy)
 
 needed=()
 for group in "${@:-build}"; do
   case "$group" in
-    build | tests | bench | format)
+    build | tests | emulated | bench | format)
       declare -n packages="$group"
       needed+=("${packages[@]}")
       declare +n packages
       ;;
     *)
-      echo "[packages] unknown group '$group': build, tests, bench, format" >&2
+      echo "[packages] unknown group '$group': build, tests, emulated, bench, format" >&2
       exit 2
       ;;
   esac

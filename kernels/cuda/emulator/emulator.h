@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/export.h"
+
+// The emulated device apart from the CUDA names: what tests steer, and what its parts share.
+namespace heed::emulator {
+
+// In which order the threads of a block, and the blocks of a grid, take their turns. Results that
+// differ between orders mean a missing barrier. Starts as the environment variable
+// HEED_EMULATOR_ORDER says: forward (the default), reverse or shuffled.
+enum class Order : uint8_t { forward, reverse, shuffled };
+HEED_EXPORT Order order();
+HEED_EXPORT void set_order(Order order);
+
+// Ends the program with a line on standard error, as a card ends the process's work.
+[[noreturn]] HEED_EXPORT void fail(std::string_view what);
+
+// Device memory can be touched while one of these stands: in a kernel, a copy, a product.
+class HEED_EXPORT DeviceAccess {
+ public:
+  DeviceAccess();
+  ~DeviceAccess();
+  DeviceAccess(const DeviceAccess&) = delete;
+  DeviceAccess& operator=(const DeviceAccess&) = delete;
+};
+
+// Fails when the bytes around an allocation were written to: some kernel's index was out of bounds.
+void check_bounds();
+// Whether all of it lies in one allocation.
+bool on_device(const void* pointer, size_t bytes);
+
+// Bytes that allocations hold now, and the most since reset_peak.
+struct MemoryUse {
+  size_t now, peak;
+};
+HEED_EXPORT MemoryUse memory_use();
+HEED_EXPORT void reset_peak();
+
+}  // namespace heed::emulator

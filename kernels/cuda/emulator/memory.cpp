@@ -1,0 +1,235 @@
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/emulator/cuda_runtime.h"
+#include "kernels/cuda/emulator/emulator.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(begin, bytes) static_cast<void>(0)
+#define ASAN_UNPOISON_MEMORY_REGION(begin, bytes) static_cast<void>(0)
+#endif
+
+// Device memory is one range of addresses that can be touched only while a DeviceAccess stands.
+// Around each allocation lie bytes that nobody may read or write; they, and memory not written yet,
+// hold 0xff: NaN as a number, -1 as an id.
+namespace heed::emulator {
+namespace {
+
+constexpr size_t alignment = 256;
+constexpr size_t guard = 256;  // bytes after an allocation; those before it belong to the last one
+constexpr size_t device_bytes = size_t{8} << 30;
+constexpr int unknown = 0xff;
+
+class Memory {
+ public:
+  Memory() {
+    void* range =
+        mmap(nullptr, device_bytes, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) {
+      fail("no address space for the device's memory");
+    }
+    begin_ = static_cast<char*>(range);
+    end_ = begin_;
+  }
+
+  void open() {
+    const std::lock_guard lock(mutex_);
+    if (openings_++ == 0) {
+      protect(PROT_READ | PROT_WRITE);
+    }
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    if (--openings_ == 0) {
+      protect(PROT_NONE);
+    }
+  }
+
+  // nullptr when there is no more.
+  void* allocate(size_t bytes) {
+    const DeviceAccess access;
+    const std::lock_guard lock(mutex_);
+    const size_t room = room_of(bytes);
+    char* block = nullptr;
+    std::vector<char*>& free_blocks = free_[room];
+    if (!free_blocks.empty()) {
+      block = free_blocks.back();
+      free_blocks.pop_back();
+    } else if (static_cast<size_t>(begin_ + device_bytes - end_) >= room) {
+      block = end_;
+      end_ += room;
+      protect(PROT_READ | PROT_WRITE);
+    } else {
+      return nullptr;
+    }
+    ASAN_UNPOISON_MEMORY_REGION(block, room);
+    std::memset(block, unknown, room);
+    ASAN_POISON_MEMORY_REGION(block + bytes, room - bytes);
+    used_[block] = bytes;
+    use_.now += bytes;
+    use_.peak = std::max(use_.peak, use_.now);
+    return block;
+  }
+
+  bool release(void* pointer) {
+    const DeviceAccess access;
+    const std::lock_guard lock(mutex_);
+    const auto block = used_.find(static_cast<char*>(pointer));
+    if (block == used_.end()) {
+      return false;
+    }
+    check(block->first, block->second);
+    const size_t room = room_of(block->second);
+    std::memset(block->first, unknown, block->second);
+    ASAN_POISON_MEMORY_REGION(block->first, room);
+    free_[room].push_back(block->first);
+    use_.now -= block->second;
+    used_.erase(block);
+    return true;
+  }
+
+  void check_all() {
+    const DeviceAccess access;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [block, bytes] : used_) {
+      check(block, bytes);
+    }
+  }
+
+  bool contains(const void* pointer, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto* const at = static_cast<const char*>(pointer);
+    auto block = used_.upper_bound(const_cast<char*>(at));
+    if (block == used_.begin()) {
+      return false;
+    }
+    --block;
+    return at + bytes <= block->first + block->second;
+  }
+
+  MemoryUse use() {
+    const std::lock_guard lock(mutex_);
+    return use_;
+  }
+  void reset_peak() {
+    const std::lock_guard lock(mutex_);
+    use_.peak = use_.now;
+  }
+  size_t reserved() {
+    const std::lock_guard lock(mutex_);
+    return static_cast<size_t>(end_ - begin_);
+  }
+
+ private:
+  static size_t room_of(size_t bytes) {
+    return (bytes + alignment - 1) / alignment * alignment + guard;
+  }
+  void protect(int access) {
+    const auto bytes = static_cast<size_t>(end_ - begin_);
+    if (bytes > 0 && mprotect(begin_, (bytes + 4095) / 4096 * 4096, access) != 0) {
+      fail("the device's memory cannot be protected");
+    }
+  }
+  // Under AddressSanitizer the access itself was caught.
+  static void check([[maybe_unused]] const char* block, [[maybe_unused]] size_t bytes) {
+#ifndef __SANITIZE_ADDRESS__
+    const char* const end = block + room_of(bytes);
+    if (!std::all_of(block + bytes, end, [](char c) { return c == static_cast<char>(unknown); })) {
+      fail("a kernel wrote past the end of an allocation of " + std::to_string(bytes) + " bytes");
+    }
+#endif
+  }
+
+  std::mutex mutex_;
+  char* begin_ = nullptr;
+  char* end_ = nullptr;  // of what was handed out so far
+  int openings_ = 0;
+  MemoryUse use_{0, 0};
+  std::map<char*, size_t> used_;
+  std::map<size_t, std::vector<char*>> free_;
+};
+
+// Never destroyed: tensors with static lifetime may outlive everything else.
+Memory& memory() {
+  static auto* const memory = new Memory;
+  return *memory;
+}
+
+}  // namespace
+
+void fail(std::string_view what) {
+  std::fprintf(stderr, "[emulator] %.*s\n", static_cast<int>(what.size()), what.data());
+  std::abort();
+}
+
+DeviceAccess::DeviceAccess() { memory().open(); }
+DeviceAccess::~DeviceAccess() { memory().close(); }
+
+void check_bounds() { memory().check_all(); }
+bool on_device(const void* pointer, size_t bytes) { return memory().contains(pointer, bytes); }
+MemoryUse memory_use() { return memory().use(); }
+void reset_peak() { memory().reset_peak(); }
+
+}  // namespace heed::emulator
+
+using heed::emulator::memory;
+
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  *pointer = memory().allocate(bytes);
+  return *pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+cudaError_t cudaFree(void* pointer) {
+  return pointer == nullptr || memory().release(pointer) ? cudaSuccess : cudaErrorInvalidValue;
+}
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
+  return cudaMalloc(pointer, bytes);
+}
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  const bool to_device = kind != cudaMemcpyDeviceToHost;
+  const bool from_device = kind != cudaMemcpyHostToDevice;
+  if (bytes == 0) {
+    return cudaSuccess;
+  }
+  if (heed::emulator::on_device(to, bytes) != to_device ||
+      heed::emulator::on_device(from, bytes) != from_device) {
+    return cudaErrorInvalidValue;
+  }
+  const heed::emulator::DeviceAccess access;
+  std::memmove(to, from, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t) {
+  if (!heed::emulator::on_device(pointer, bytes)) {
+    return cudaErrorInvalidValue;
+  }
+  const heed::emulator::DeviceAccess access;
+  std::memset(pointer, value, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
+  *pool = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value) {
+  *static_cast<uint64_t*>(value) = memory().reserved();
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
