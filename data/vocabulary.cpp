@@ -95,6 +95,7 @@ Vocabulary Vocabulary::restore(const std::string& state) {
     size_t length = 0;
     const auto [after, failure] = std::from_chars(at, last, length);
     const bool whole = failure == std::errc() && after < last && *after == ':' &&
+                       (*at != '0' || after == at + 1) &&
                        length <= static_cast<size_t>(last - after - 1);
     HEED_CHECK_INPUT(whole, "vocabulary", "this is no vocabulary: byte {} is no token's length",
                      at - state.data());

@@ -104,9 +104,10 @@ TEST(Vocabulary, AForeignStateIsRefusedWithTheByte) {
     const char* state;
     int byte;
   };
-  for (const Case& c : {Case{"a", 0}, Case{"1:ab", 3}, Case{"1:a5:abcd", 3}, Case{"1", 0},
-                        Case{"-1:a", 0}, Case{" 1:a", 0}, Case{"1:", 0},
-                        Case{"1:a99999999999999999999:b", 3}, Case{"18446744073709551615:a", 0}}) {
+  for (const Case& c :
+       {Case{"a", 0}, Case{"1:ab", 3}, Case{"1:a5:abcd", 3}, Case{"1", 0}, Case{"-1:a", 0},
+        Case{" 1:a", 0}, Case{"1:", 0}, Case{"01:a", 0}, Case{"00:", 0},
+        Case{"1:a99999999999999999999:b", 3}, Case{"18446744073709551615:a", 0}}) {
     EXPECT_EQ(test::error_of([&] { Vocabulary::restore(c.state); }),
               "[vocabulary] this is no vocabulary: byte " + std::to_string(c.byte) +
                   " is no token's length");

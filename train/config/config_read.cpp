@@ -15,6 +15,7 @@
 #include "train/config/config_rules.h"
 #include "train/config/config_table.h"
 #include "train/config/nearest.h"
+#include "train/config/toml_depth.h"
 #include "train/config/unknown.h"
 
 namespace heed::train {
@@ -92,6 +93,10 @@ struct Store {
   }
 };
 
+// Each mistake costs a search for what was meant, each key given twice another reading of the file:
+// what has this many is no config.
+constexpr size_t most_mistakes = 100;
+
 // Gathers every mistake before it gives up.
 class Reader {
  public:
@@ -119,6 +124,7 @@ class Reader {
     mistakes_.emplace_back(line_, "[config] " + fmt::format(format, std::forward<Args>(args)...));
   }
   bool wrong(std::string_view key) const { return wrong_.contains(key); }
+  bool enough_mistakes() const { return mistakes_.size() >= most_mistakes; }
 
   Config config_;
   std::vector<Override> overrides_;
@@ -138,6 +144,9 @@ void Reader::read_file(std::string text, const std::string& source) {
     return;
   }
   for (const auto& [name, node] : *file) {
+    if (enough_mistakes()) {
+      break;
+    }
     line_ = name.source().begin.line;
     const std::string place = fmt::format("{}:{}", source, line_);
     const bool known = is_section(name.str());
@@ -158,6 +167,12 @@ void Reader::read_file(std::string text, const std::string& source) {
 // Parses TOML. A key given twice is noted and the second one passed over, so that what follows is
 // read as well; any other slip of syntax ends the reading.
 std::optional<toml::table> Reader::parse(std::string text, const std::string& source) {
+  if (const auto deep = line_nested_too_deep(text)) {
+    line_ = *deep;
+    mistake("{}:{} is nested too deep, [section] and key = value are expected", source, line_);
+    readable_ = false;
+    return std::nullopt;
+  }
   bool duplicates = false;  // what blanking one left behind is not reported
   while (true) {
     try {
@@ -179,7 +194,7 @@ std::optional<toml::table> Reader::parse(std::string text, const std::string& so
         const size_t end = std::min(text.find('\n', begin), text.size());
         text.replace(begin, end - begin, end - begin, ' ');
         duplicates = true;
-        if (!table) {
+        if (!table && !enough_mistakes()) {
           continue;
         }
       } else if (what.find("utf-8") != std::string_view::npos) {
@@ -210,6 +225,9 @@ std::optional<toml::table> Reader::parse(std::string text, const std::string& so
 void Reader::read_section(std::string_view section, const toml::table& table,
                           const std::string& source) {
   for (const auto& [name, node] : table) {
+    if (enough_mistakes()) {
+      break;
+    }
     line_ = name.source().begin.line;
     const std::string place = fmt::format("{}:{}", source, line_);
     const Key* key = find_key(fmt::format("{}.{}", section, name.str()));
@@ -248,6 +266,9 @@ void Reader::read_override(const std::string& text) {
   // The value is TOML, or else (and always for a key that takes text) the text as it stands.
   const std::string value = text.substr(equals + 1);
   const auto as_toml = [&](const std::string& written) -> std::optional<toml::table> {
+    if (line_nested_too_deep(written)) {
+      return std::nullopt;
+    }
     try {
       toml::table table = toml::parse("value = " + written);
       return table.size() == 1 ? std::optional(std::move(table)) : std::nullopt;
@@ -389,6 +410,9 @@ Config Reader::finish(const std::string& stem) {
     std::string all;
     for (const auto& [line, text] : mistakes_) {
       all += (all.empty() ? "" : "\n") + text;
+    }
+    if (enough_mistakes()) {
+      all += fmt::format("\n[config] {} mistakes are shown, there may be more", mistakes_.size());
     }
     throw InputError(all);
   }
