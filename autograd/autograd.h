@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/export.h"
 #include "core/tensor.h"
 
@@ -38,7 +39,11 @@ class HEED_EXPORT NoGradScope {
 };
 HEED_EXPORT bool recording();
 
-// While set, the first op whose output or gradient holds inf or NaN is named in an Error.
+// While set, the first op whose output or gradient holds inf or NaN is named in such an error.
+class HEED_EXPORT NotFinite : public Error {
+ public:
+  using Error::Error;
+};
 HEED_EXPORT void set_check_finite(bool check);
 HEED_EXPORT bool check_finite();
 

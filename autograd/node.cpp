@@ -23,8 +23,10 @@ void require_finite(const char* op, std::string_view what, int number, const Ten
   }
   const Tensor finite = Tensor::empty({1}, DType::boolean, tensor.device());
   kernels::backend(tensor).all_finite(tensor, finite);
-  HEED_CHECK(finite.item() != 0, "check_finite", "{} made inf or NaN: {} {} {}", op, what, number,
-             tensor.shape().to_string());
+  if (finite.item() == 0) {
+    throw NotFinite("check_finite", fmt::format("{} made inf or NaN: {} {} {}", op, what, number,
+                                                tensor.shape().to_string()));
+  }
 }
 
 }  // namespace

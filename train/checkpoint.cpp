@@ -70,6 +70,8 @@ std::string state_to_text(const TrainingState& state) {
               {"best", state.best},
               {"best_step", state.best_step},
               {"stale_validations", state.stale_validations},
+              {"skipped_in_a_row", state.skipped_in_a_row},
+              {"validation_due", state.validation_due},
               {"window_loss", state.window_loss},
               {"window_nll", state.window_nll},
               {"window_tokens", state.window_tokens},
@@ -94,6 +96,8 @@ TrainingState state_from_text(const std::string& text) {
   value.at("best").get_to(state.best);
   value.at("best_step").get_to(state.best_step);
   value.at("stale_validations").get_to(state.stale_validations);
+  state.skipped_in_a_row = value.value("skipped_in_a_row", state.skipped_in_a_row);
+  state.validation_due = value.value("validation_due", state.validation_due);
   value.at("window_loss").get_to(state.window_loss);
   value.at("window_nll").get_to(state.window_nll);
   value.at("window_tokens").get_to(state.window_tokens);

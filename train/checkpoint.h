@@ -28,6 +28,8 @@ struct TrainingState {
   double best = 0;         // by train.best_by
   int64_t best_step = -1;  // -1: nothing was validated yet
   int64_t stale_validations = 0;
+  int64_t skipped_in_a_row = 0;  // updates that were not finite
+  bool validation_due = false;   // the last update's validation was stopped
   // Of the log line in the making:
   double window_loss = 0;
   double window_nll = 0;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "autograd/functions.h"
+#include "core/interrupt.h"
 #include "train/scoring/exact_match.h"
 
 namespace heed::train {
@@ -62,6 +63,7 @@ CorpusLoss corpus_loss(Translator& translator, const EncodedCorpus& corpus) {
   CorpusLoss total;
   for (const auto& plan :
        data::plan_by_length(corpus.examples, {translator.config.decode.batch_size, 0})) {
+    check_stop();
     const data::PairBatch batch = data::make_batch(corpus.examples, plan);
     const auto output = translator.model->forward(source_of(batch), target_input_of(batch), false);
     const CrossEntropy loss = cross_entropy(output.logits, target_output_of(batch), options);
@@ -78,6 +80,7 @@ std::vector<std::vector<std::vector<float>>> forced_attention(Translator& transl
   std::vector<std::vector<std::vector<float>>> all(corpus.examples.size());
   for (const auto& plan :
        data::plan_by_length(corpus.examples, {translator.config.decode.batch_size, 0})) {
+    check_stop();
     const data::PairBatch batch = data::make_batch(corpus.examples, plan);
     const auto output = translator.model->forward(source_of(batch), target_input_of(batch), true);
     if (!output.attention.defined()) {

@@ -5,6 +5,7 @@
 
 #include "autograd/functions.h"
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "core/logging.h"
 #include "data/corpus.h"
 #include "data/text_corpus.h"
@@ -152,6 +153,7 @@ TextLoss text_loss(LanguageModel& language_model, const EncodedText& text) {
   total.characters = text.characters;
   const auto rows = static_cast<size_t>(config.decode.batch_size);
   for (size_t begin = 0; begin < starts.size(); begin += rows) {
+    check_stop();
     const auto first = starts.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = first + static_cast<std::ptrdiff_t>(std::min(rows, starts.size() - begin));
     const data::WindowBatch batch =

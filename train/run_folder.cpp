@@ -43,6 +43,8 @@ std::string RunFolder::checkpoint_path(int64_t step) const {
   return fmt::format("{}/checkpoints/{}{:08}{}", path_, step_prefix, step, extension);
 }
 
+bool RunFolder::exists() const { return fs::is_directory(path_); }
+
 void RunFolder::create() const {
   for (const char* part : {"checkpoints", "report"}) {
     std::error_code failure;

@@ -10,7 +10,7 @@
 
 namespace heed::train {
 
-// runs/NAME: config.toml, log.txt, metrics.jsonl, checkpoints/, report/.
+// runs/NAME: config.toml, log.txt, metrics.jsonl, checkpoints/, report/, and lock while it trains.
 class HEED_EXPORT RunFolder {
  public:
   explicit RunFolder(std::string path) : path_(std::move(path)) {}
@@ -24,6 +24,9 @@ class HEED_EXPORT RunFolder {
   std::string best_path() const { return path_ + "/checkpoints/best.safetensors"; }
   std::string last_path() const { return path_ + "/checkpoints/last.safetensors"; }
 
+  std::string lock_path() const { return path_ + "/lock"; }  // there while a training runs
+
+  bool exists() const;
   // Makes the folders where they are missing. Throws Error naming what cannot be made.
   void create() const;
   // Steps of the numbered checkpoints, latest first.

@@ -2,25 +2,26 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 
-#include "autograd/functions.h"
+#include "autograd/autograd.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/file_lock.h"
+#include "core/interrupt.h"
 #include "core/logging.h"
 #include "core/threads.h"
 #include "core/version.h"
 #include "kernels/backend.h"
+#include "train/metrics.h"
 #include "train/report/progress.h"
 #include "train/streams.h"
+#include "train/update.h"
 
 namespace heed::train {
 namespace {
-
-std::atomic<bool> stop_requested{false};
 
 using Clock = std::chrono::steady_clock;
 
@@ -65,13 +66,14 @@ struct RunLog {
 
 }  // namespace
 
-void request_stop() noexcept { stop_requested = true; }
-
 class Trainer::Impl {
  public:
   Impl(const Config& config, const RunFolder& folder) : config_(config), folder_(folder) {
-    stop_requested = false;
+    forget_stop_request();
     configure_machine(config.run);
+    if (folder.exists()) {
+      take_lock();
+    }
     std::optional<Checkpoint> saved;
     if (folder.has_checkpoint()) {
       saved = folder.load_latest();
@@ -82,22 +84,28 @@ class Trainer::Impl {
     log_machine(config.run);
     task_ = make_task(config, saved ? &*saved : nullptr);
     folder.create();  // not before the corpora are read: a start that fails leaves nothing behind
+    if (!lock_) {
+      take_lock();
+      HEED_CHECK_INPUT(!folder.has_checkpoint(), "run",
+                       "another training has begun in {} meanwhile; the same command goes on with "
+                       "it, or name another folder with --run",
+                       folder.path());
+    }
     log::set_file(folder.log_path());
     if (!saved) {
       begin();
     }
-    parameters_ = task_->module().named_parameters();
     total_steps_ = count_steps();
-    optimizer_ = make_optimizer(config.train, parameters_);
+    updater_.emplace(config.train, *task_);
     schedule_.emplace(config.train, total_steps_, config.model.width);
     write_file("run", folder.config_path(), write_toml(config));
     if (saved) {
-      optimizer_->load_state(saved->optimizer, state_.optimizer_steps);
+      updater_->optimizer().load_state(saved->optimizer, state_.optimizer_steps);
       schedule_->set_state(state_.schedule);
       default_generator().set_state(state_.dropout_random);
       folder.point_at_step(state_.step, state_.best_step == state_.step);
     }
-    state_.finished = state_.step >= total_steps_ || out_of_patience();
+    state_.finished = !state_.validation_due && (state_.step >= total_steps_ || out_of_patience());
     if (saved && !state_.finished) {
       log::info("run", "{} goes on from step {}", folder.path(), state_.step);
     }
@@ -115,13 +123,15 @@ class Trainer::Impl {
       return TrainingEnd::finished;
     }
     window_start_ = Clock::now();
-    while (!state_.finished) {
-      if (run_epoch() == TrainingEnd::interrupted) {
-        progress_.finish();
-        save(false);
-        log::info("run", "stopped at step {}; the same command goes on from here", state_.step);
-        return TrainingEnd::interrupted;
+    try {
+      while (!state_.finished) {
+        run_epoch();
       }
+    } catch (const Stopped&) {
+      progress_.finish();
+      save(false);
+      log::info("run", "stopped at step {}; the same command goes on from here", state_.step);
+      return TrainingEnd::interrupted;
     }
     progress_.finish();
     save(false);
@@ -164,86 +174,52 @@ class Trainer::Impl {
                      asked, folder_.path(), state_.step);
   }
 
-  // From state_.position to the end of the epoch, or to the last step.
-  TrainingEnd run_epoch() {
+  void take_lock() {
+    lock_.emplace("run", folder_.lock_path());
+    HEED_CHECK_INPUT(lock_->held(), "run",
+                     "{} is being trained by {}; wait for its end or stop it, or name another "
+                     "folder with --run",
+                     folder_.path(), lock_->holder());
+  }
+
+  // From state_.position to the end of the epoch, or to the last step. Throws Stopped where a stop
+  // was asked for, at a place that a save can go on from.
+  void run_epoch() {
+    if (state_.validation_due) {
+      after_update();
+      if (state_.finished) {
+        return;
+      }
+    }
     Generator shuffle(state_.epoch_random);
     const int64_t batches = task_->plan_epoch(shuffle);
-    while (state_.position < batches) {
-      if (stop_requested.exchange(false)) {
-        return TrainingEnd::interrupted;
-      }
-      update(batches);
-      const bool last = state_.step >= total_steps_;
-      const bool epoch_ends = state_.position >= batches;
-      if (epoch_ends) {
+    do {
+      learning_rate_ = schedule_->learning_rate(state_.step + 1);
+      const Updater::Outcome outcome = updater_->update(state_, batches, learning_rate_);
+      take(outcome);
+      if (state_.position >= batches) {
         state_.epoch_random = shuffle.state();
         ++state_.epoch;
         state_.position = 0;
       }
-      if (state_.step % config_.run.log_every == 0 || last) {
+      if (state_.step % config_.run.log_every == 0 || at_last_step()) {
         log_window();
       }
-      after_update(epoch_ends, last);
-      if (last || state_.finished) {
-        state_.finished = true;
-        return TrainingEnd::finished;
-      }
-      if (epoch_ends) {
-        return TrainingEnd::finished;
-      }
-    }
-    return TrainingEnd::finished;
+      after_update();
+    } while (!state_.finished && state_.position > 0);
   }
 
-  // Gradients of up to `accumulate` batches, then one step of the optimizer. Losses are sums until
-  // here, so that however the batch was split the update is the same.
-  void update(int64_t batches) {
-    double loss = 0;
-    double nll = 0;
-    int64_t tokens = 0;
-    for (int64_t i = 0; i < config().accumulate && state_.position < batches; ++i) {
-      const BatchLoss batch = task_->loss(state_.position++);
-      loss += batch.loss.item();
-      nll += batch.nll;
-      tokens += batch.tokens;
-      backward(batch.loss);
-    }
-    ++state_.step;
-    const double scale = 1.0 / static_cast<double>(std::max<int64_t>(tokens, 1));
-    const double norm = gradient_norm(parameters_) * scale;
-    if (!std::isfinite(loss) || !std::isfinite(norm)) {
-      handle_nonfinite(loss);
-    } else {
-      const double clip = config().clip_norm;
-      scale_gradients(parameters_, clip > 0 && norm > clip ? scale * clip / norm : scale);
-      learning_rate_ = schedule_->learning_rate(state_.step);
-      optimizer_->step(learning_rate_);
-      state_.window_loss += loss;
-      state_.window_nll += nll;
-      state_.window_tokens += tokens;
-    }
-    gradient_norm_ = norm;
-    task_->module().clear_gradients();
-    window_seen_tokens_ += tokens;
-    show_progress(loss * scale);
-  }
+  bool at_last_step() const { return state_.step >= total_steps_; }
 
-  void handle_nonfinite(double loss) {
-    std::string culprit;
-    for (const NamedTensor& parameter : parameters_) {
-      const Tensor grad = gradient(parameter.tensor);
-      if (grad.defined() && !std::isfinite(gradient_norm({parameter}))) {
-        culprit = fmt::format("; the first parameter with such a gradient is {}", parameter.name);
-        break;
-      }
+  void take(const Updater::Outcome& outcome) {
+    if (outcome.applied) {
+      state_.window_loss += outcome.loss;
+      state_.window_nll += outcome.nll;
+      state_.window_tokens += outcome.tokens;
     }
-    const std::string what = fmt::format("step {}: the {} is not finite{}", state_.step,
-                                         std::isfinite(loss) ? "gradient" : "loss", culprit);
-    HEED_CHECK(config().nonfinite == "skip", "train",
-               "{}; the step was not applied. Lower train.learning_rate, or find the op with "
-               "--check-finite",
-               what);
-    log::warning("train", "{}; skipped", what);
+    gradient_norm_ = outcome.gradient_norm;
+    window_seen_tokens_ += outcome.tokens;
+    show_progress(outcome.loss / static_cast<double>(std::max<int64_t>(outcome.tokens, 1)));
   }
 
   void show_progress(double loss) {
@@ -293,24 +269,25 @@ class Trainer::Impl {
     window_seen_tokens_ = 0;
   }
 
-  void after_update(bool epoch_ends, bool last) {
+  void after_update() {
+    const bool last = at_last_step();
+    const bool epoch_ends = state_.position == 0;
     const auto due = [&](int64_t every) {
       return last || (every > 0 ? state_.step % every == 0 : epoch_ends);
     };
-    const bool validate_now = task_->has_validation() && due(config().validate_every);
+    state_.validation_due = task_->has_validation() && due(config().validate_every);
+    const bool checkpoint_now =
+        config().checkpoint_every > 0
+            ? state_.step % config().checkpoint_every == 0
+            : state_.validation_due || (!task_->has_validation() && epoch_ends);
+    const bool validate_now = state_.validation_due;
     const bool is_best = validate_now && validate();
-    const bool checkpoint_now = config().checkpoint_every > 0
-                                    ? state_.step % config().checkpoint_every == 0
-                                    : validate_now || (!task_->has_validation() && epoch_ends);
-    if ((is_best || checkpoint_now) && !last) {
+    state_.finished = last || (validate_now && out_of_patience());
+    if (state_.finished ? is_best : is_best || checkpoint_now) {
       save(is_best);
-    } else if (is_best) {
-      state_.finished = true;
-      save(true);
     }
-    if (validate_now && out_of_patience()) {
+    if (state_.finished && !last) {
       log::info("train", "no gain in {} validations: training ends early", config().patience);
-      state_.finished = true;
     }
   }
 
@@ -322,6 +299,7 @@ class Trainer::Impl {
   bool validate() {
     progress_.finish();
     const Validation result = task_->validate();
+    state_.validation_due = false;
     std::string shown = fmt::format("step {}", state_.step);
     MetricsEvent event{"validation", state_.step, epoch_now(), {}};
     for (const Figure& figure : result.figures) {
@@ -349,20 +327,20 @@ class Trainer::Impl {
 
   void save(bool is_best) {
     state_.dropout_random = default_generator().state();
-    state_.optimizer_steps = optimizer_->steps();
+    state_.optimizer_steps = updater_->optimizer().steps();
     Checkpoint checkpoint = task_->checkpoint();
     checkpoint.state = state_;
-    checkpoint.optimizer.tensors = optimizer_->state();
+    checkpoint.optimizer.tensors = updater_->optimizer().state();
     folder_.save(checkpoint, is_best, config().keep_checkpoints);
   }
 
   RunLog log_;
   Config config_;
   RunFolder folder_;
+  std::optional<FileLock> lock_;
   TrainingState state_;
   std::unique_ptr<Task> task_;
-  std::vector<NamedTensor> parameters_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::optional<Updater> updater_;
   std::optional<Schedule> schedule_;
   std::optional<MetricsFile> metrics_;
   Progress progress_{::isatty(STDERR_FILENO) != 0};

@@ -4,8 +4,6 @@
 #include <string>
 
 #include "core/export.h"
-#include "train/metrics.h"
-#include "train/optimizer.h"
 #include "train/run_folder.h"
 #include "train/task.h"
 
@@ -19,12 +17,13 @@ enum class TrainingEnd { finished, interrupted };
 // without the stop.
 class HEED_EXPORT Trainer {
  public:
-  // Throws InputError for a config or corpus that will not do, and for a run whose config differs
-  // in a key that an exact continuation depends on.
+  // Throws InputError for a config or corpus that will not do, for a run whose config differs in a
+  // key that an exact continuation depends on, and for one that another process is training.
   Trainer(const Config& config, const RunFolder& folder);
   ~Trainer();
 
-  // Throws Error when a loss or gradient is not finite and the config says to stop.
+  // After request_stop() (core/interrupt.h) it saves and ends, interrupted. Throws Error when a
+  // loss or gradient is not finite and the config says to stop.
   TrainingEnd run();
   Task& task();
 
@@ -32,8 +31,5 @@ class HEED_EXPORT Trainer {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// Asks the running training to save and end after its present step (for signal handlers).
-HEED_EXPORT void request_stop() noexcept;
 
 }  // namespace heed::train

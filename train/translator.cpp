@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "nn/models/rnn_translator.h"
 #include "nn/models/transformer.h"
 #include "train/model_words.h"
@@ -152,6 +153,7 @@ std::vector<std::vector<Translation>> translate(Translator& translator,
   options.with_attention = with_attention;
   std::vector<std::vector<Translation>> results(texts.size());
   for (const auto& plan : data::plan_by_length(examples, {decode.batch_size, 0})) {
+    check_stop();
     std::vector<size_t> indices;
     for (const size_t index : plan) {
       if (is_empty(examples[index])) {

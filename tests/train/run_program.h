@@ -24,10 +24,12 @@ struct Outcome {
   std::string out, err;
 };
 
-// A running program in the folder, its streams in files there.
+// A running program in the folder, its streams in files there. One at a time in a folder.
 class Program {
  public:
-  Program(const TemporaryFolder& folder, const Arguments& arguments, const std::string& input)
+  // environment: "NAME=value" besides this process's own.
+  Program(const TemporaryFolder& folder, const Arguments& arguments, const std::string& input = "",
+          Arguments environment = {})
       : folder_(folder) {
     write_file("test", folder / "stdin", input);
     posix_spawn_file_actions_t actions;
@@ -37,26 +39,41 @@ class Program {
     posix_spawn_file_actions_addopen(&actions, 1, (folder / "stdout").c_str(), created, 0600);
     posix_spawn_file_actions_addopen(&actions, 2, (folder / "stderr").c_str(), created, 0600);
     posix_spawn_file_actions_addchdir_np(&actions, folder.path().c_str());
-    std::string name = "heed";
     Arguments held = arguments;
-    std::vector<char*> argv = {name.data()};
-    for (std::string& argument : held) {
-      argv.push_back(argument.data());
+    held.insert(held.begin(), "heed");
+    std::vector<char*> variables = pointers(environment);
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      variables.insert(variables.end() - 1, *variable);
     }
-    argv.push_back(nullptr);
-    EXPECT_EQ(posix_spawn(&id_, HEED_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
+    EXPECT_EQ(
+        posix_spawn(&id_, HEED_PROGRAM, &actions, nullptr, pointers(held).data(), variables.data()),
+        0);
     posix_spawn_file_actions_destroy(&actions);
   }
   pid_t id() const { return id_; }
+  std::string error_output() const { return read_file("test", folder_ / "stderr"); }
+  // Ended by SIGKILL, and waited for.
+  void kill_now() const {
+    EXPECT_EQ(kill(id_, SIGKILL), 0);
+    EXPECT_EQ(waitpid(id_, nullptr, 0), id_);
+  }
   Outcome wait() const {
     int status = 0;
     EXPECT_EQ(waitpid(id_, &status, 0), id_);
     EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
-    return {WEXITSTATUS(status), read_file("test", folder_ / "stdout"),
-            read_file("test", folder_ / "stderr")};
+    return {WEXITSTATUS(status), read_file("test", folder_ / "stdout"), error_output()};
   }
 
  private:
+  static std::vector<char*> pointers(Arguments& texts) {
+    std::vector<char*> all;
+    for (std::string& text : texts) {
+      all.push_back(text.data());
+    }
+    all.push_back(nullptr);
+    return all;
+  }
+
   const TemporaryFolder& folder_;
   pid_t id_ = 0;
 };

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "core/file.h"
+#include "core/interrupt.h"
 #include "core/logging.h"
 #include "tests/support/error_of.h"
 #include "tests/support/expect_close.h"
 #include "tests/support/temporary_folder.h"
 #include "train/evaluation.h"
+#include "train/metrics.h"
 #include "train/translation_task.h"
 
 namespace heed::train {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
+#include "core/interrupt.h"
 #include "core/logging.h"
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
@@ -17,14 +17,25 @@
 namespace heed::train {
 namespace {
 
+// Written by a handler: what arrived, and whether a training is there to save it.
 volatile std::sig_atomic_t last_signal = 0;
+volatile std::sig_atomic_t training = 0;
 
 void on_signal(int number) {
-  if (last_signal != 0) {
-    std::_Exit(128 + number);  // the second one does not wait; what was saved is whole
+  if (training == 0 || last_signal != 0) {
+    std::_Exit(128 + number);  // nothing to save, or the second one; what was saved is whole
   }
   last_signal = number;
   request_stop();
+}
+
+void handle_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGINT, SIGTERM}) {
+    ::sigaction(number, &action, nullptr);
+  }
 }
 
 struct Options {
@@ -58,10 +69,11 @@ void run_training(const Options& options) {
         std::filesystem::is_directory(options.target) ? options.target : "runs/" + config.run.name;
   }
   const RunFolder folder(path);
+  handle_signals();
   Trainer trainer(config, folder);
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  training = 1;
   const TrainingEnd end = trainer.run();
+  training = 0;
   if (end == TrainingEnd::interrupted) {
     throw ExitWith{128 + last_signal};
   }

@@ -100,6 +100,7 @@ struct TrainConfig {
   int64_t validation_samples = 5;
   std::string best_by = "bleu";
   std::string nonfinite = "stop";
+  int64_t nonfinite_limit = 10;
 };
 
 struct DecodeConfig {

@@ -299,7 +299,13 @@ std::vector<Key> train_keys() {
           .only("data.task", {"translation"}),
       key<train, &T::nonfinite>(
           "train.nonfinite", "at a NaN or inf in the loss or a gradient, stop or skip the update")
-          .one_of({"stop", "skip"}),
+          .one_of({"stop", "skip"})
+          .may_change(),
+      key<train, &T::nonfinite_limit>("train.nonfinite_limit",
+                                      "updates in a row that may be skipped; one more stops")
+          .from(1)
+          .only("train.nonfinite", {"skip"})
+          .may_change(),
   };
 }
 

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "core/file.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/train/run_program.h"
+#include "train/metrics.h"
+#include "train/run_folder.h"
+
+// What a training in progress answers to signals and to a second one beside it, by real processes.
+namespace heed::test {
+namespace {
+
+constexpr const char* endless = R"([run]
+name = "endless"
+log_every = 1
+[data]
+train = "grammar:200:3-6"
+validation = "none"
+test = "none"
+[model]
+width = 8
+[train]
+steps = 1000000
+)";
+
+class LockAndSignals : public testing::Test {
+ protected:
+  LockAndSignals() { write_file("test", folder_ / "endless.toml", endless); }
+
+  static void wait_until(const std::function<bool()>& reached) {
+    for (int i = 0; i < 4000; ++i) {
+      if (reached()) {
+        return;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    FAIL() << "not reached in 20 s";
+  }
+  void wait_for_steps(const std::string& run) const {
+    const std::string metrics = folder_ / run + "/metrics.jsonl";
+    wait_until([&] {
+      std::error_code ignored;
+      return std::filesystem::exists(metrics) && std::filesystem::file_size(metrics, ignored) > 0;
+    });
+  }
+
+  TemporaryFolder folder_;
+  TemporaryFolder elsewhere_;  // for a second program's streams
+};
+
+TEST_F(LockAndSignals, ASecondTrainingIsRefused) {
+  const Program first(folder_, {"train", "endless.toml", "--run", "run"});
+  wait_for_steps("run");
+  const Outcome second =
+      Program(elsewhere_, {"train", folder_ / "endless.toml", "--run", folder_ / "run"}).wait();
+  EXPECT_EQ(second.code, 2);
+  const std::string begin =
+      fmt::format("[run] {} is being trained by process {} on ", folder_ / "run", first.id());
+  EXPECT_EQ(second.err.find(begin), 0u) << second.err;
+  EXPECT_TRUE(
+      second.err.ends_with("; wait for its end or stop it, or name another folder with "
+                           "--run\n"))
+      << second.err;
+  // Who only reads is let in.
+  EXPECT_EQ(Program(elsewhere_, {"inspect", folder_ / "run"}).wait().code, 0);
+  ASSERT_EQ(kill(first.id(), SIGINT), 0);
+  EXPECT_EQ(first.wait().code, 130);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run/lock"));
+}
+
+TEST_F(LockAndSignals, AKilledTrainingLeavesNoLock) {
+  const Program killed(folder_, {"train", "endless.toml", "--run", "run"});
+  wait_for_steps("run");
+  killed.kill_now();
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "run/lock"));
+  const Outcome next =
+      Program(folder_, {"train", "endless.toml", "--run", "run", "--set", "train.steps=1"}).wait();
+  EXPECT_EQ(next.code, 0) << next.err;
+}
+
+class EachSignal : public LockAndSignals, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Signals, EachSignal, testing::Values(SIGINT, SIGTERM));
+
+TEST_P(EachSignal, SavesAndEnds) {
+  const Program program(folder_, {"train", "endless.toml", "--run", "run"});
+  wait_for_steps("run");
+  ASSERT_EQ(kill(program.id(), GetParam()), 0);
+  const Outcome outcome = program.wait();
+  EXPECT_EQ(outcome.code, 128 + GetParam());
+  const train::RunFolder run(folder_ / "run");
+  const int64_t step = run.load_latest().state.step;
+  EXPECT_GE(step, 1);
+  EXPECT_EQ(train::read_metrics(run.metrics_path()).back().step, step);
+  EXPECT_TRUE(outcome.err.ends_with(
+      fmt::format("\n[run] stopped at step {}; the same command goes on from here\n", step)))
+      << outcome.err;
+}
+
+// A corpus that never comes to an end of its own: nothing is there to save yet.
+TEST_P(EachSignal, EndsAtOnceWhileACorpusIsRead) {
+  const std::string pipe = folder_ / "pipe.tsv";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Program program(folder_,
+                        {"train", "endless.toml", "--run", "run", "--set", "data.train=" + pipe});
+  std::ofstream writer(pipe);  // opens when the program reads
+  writer << "a\tb\n" << std::flush;
+  ASSERT_EQ(kill(program.id(), GetParam()), 0);
+  EXPECT_EQ(program.wait().code, 128 + GetParam());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
+}
+
+// A validation of thousands of sentences is cut short, and made up for when the run goes on.
+TEST_F(LockAndSignals, AStoppedValidationIsMadeUpFor) {
+  const Arguments training = {"train", "endless.toml",
+                              "--run", "run",
+                              "--set", "data.validation=grammar:200:3-6",
+                              "--set", "train.validate_every=2",
+                              "--set", "train.steps=3"};
+  Arguments straight = training;
+  straight[3] = "straight";
+  ASSERT_EQ(Program(folder_, straight).wait().code, 0);
+  Arguments cut = training;
+  cut.insert(cut.end(), {"--set", "decode.batch_size=1", "--set", "decode.max_length=300", "--set",
+                         "decode.min_length=300"});
+  const Program program(folder_, cut);
+  const std::string log = folder_ / "run/log.txt";
+  wait_until([&] {
+    return std::filesystem::exists(log) &&
+           read_file("test", log).find("[train] step 2/3") != std::string::npos;
+  });
+  ASSERT_EQ(kill(program.id(), SIGINT), 0);
+  const Outcome stopped = program.wait();
+  EXPECT_EQ(stopped.code, 130) << stopped.err;
+  const train::RunFolder run(folder_ / "run");
+  ASSERT_TRUE(run.load_latest().state.validation_due) << stopped.err;
+  ASSERT_EQ(Program(folder_, training).wait().code, 0);
+  EXPECT_TRUE(read_file("test", run.last_path()) ==
+              read_file("test", folder_ / "straight/checkpoints/last.safetensors"));
+  const auto events = train::read_metrics(run.metrics_path());
+  const auto expected = train::read_metrics(folder_ / "straight/metrics.jsonl");
+  ASSERT_EQ(events.size(), expected.size());
+  for (size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i].event, expected[i].event);
+    EXPECT_EQ(events[i].step, expected[i].step);
+    EXPECT_EQ(events[i].value("loss"), expected[i].value("loss"));
+  }
+}
+
+}  // namespace
+}  // namespace heed::test
