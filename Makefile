@@ -8,7 +8,7 @@ WERROR ?=
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ { fit = int($$2 / 2097152) } \
   END { jobs = fit < cores ? fit : cores; print jobs < 1 ? 1 : jobs }' /proc/meminfo)
 
-.PHONY: help build demo test test-asan test-ubsan test-tsan install format lint bench packages clean
+.PHONY: help build demo test test-asan test-ubsan test-tsan fuzz install format lint bench packages clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,12 @@ test-ubsan: ## the tests under UndefinedBehaviorSanitizer
 
 test-tsan: ## the tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory test-preset PRESET=tsan
+
+fuzz: ## fuzz every reader of foreign bytes, FUZZ_SECONDS (60) each (clang)
+	@cmake/install_packages.sh build fuzz
+	@cmake --preset fuzz
+	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake/fuzz.sh
 
 .PHONY: test-preset
 test-preset:

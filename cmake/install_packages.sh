@@ -7,6 +7,7 @@ build=(build-essential cmake ninja-build ccache pkg-config libopenblas-dev libfm
        libhwy-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libsentencepiece-dev
        libutf8proc-dev)
 tests=(libgtest-dev libgmock-dev)
+fuzz=(clang libclang-rt-dev)
 emulated=(libboost-context-dev)
 bench=(libbenchmark-dev)
 format=(clang-format clang-tidy)

@@ -15,13 +15,15 @@
 namespace heed::data {
 namespace {
 
-bool blank(const std::string& text) {
-  const size_t first = text.find_first_not_of(" \t\r\v\f");
-  if (first == std::string::npos || static_cast<unsigned char>(text[first]) < 0x80) {
-    return first == std::string::npos;
+bool blank(std::string_view text) {
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    if (!is_space(point.value)) {
+      return false;
+    }
+    text.remove_prefix(point.bytes);
   }
-  const std::u32string rest = decode_utf8(std::string_view(text).substr(first));
-  return std::all_of(rest.begin(), rest.end(), is_space);
+  return true;
 }
 
 PairCorpus from_tsv(const std::string& path, const CorpusOptions& options) {

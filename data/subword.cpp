@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/logging.h"
+#include "data/subword_model.h"
 #include "data/utf8.h"
 
 namespace heed::data {
@@ -29,6 +30,7 @@ class SubwordTokenizer final : public Tokenizer {
  public:
   SubwordTokenizer(const std::string& model, bool lowercase)
       : model_(model), lowercase_(lowercase) {
+    check_subword_model(model);
     const auto status = processor_.LoadFromSerializedProto(model);
     HEED_CHECK_INPUT(status.ok(), "data", "this is no SentencePiece model: {}", status.ToString());
   }

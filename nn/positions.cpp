@@ -1,5 +1,6 @@
 #include "nn/positions.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -34,7 +35,9 @@ PositionEncoding::PositionEncoding(Positions positions, int64_t width, int64_t c
     weight_ = register_parameter("weight", Tensor::empty({context, width}));
     init_normal(weight_, deviation, generator);
   } else if (positions == Positions::sinusoidal) {
-    table_ = sinusoids(0, context, width);
+    // The context costs nothing to write down: rows past 16 MiB are computed when they are needed.
+    constexpr int64_t most_values = int64_t{1} << 21;
+    table_ = sinusoids(0, std::min(context, most_values / width + 1), width);
   }
 }
 
@@ -53,7 +56,7 @@ Tensor PositionEncoding::forward(const Tensor& x, int64_t first) const {
   }
   if (table_.defined()) {
     const Tensor rows =
-        end <= context_ ? slice(table_, 0, first, end) : sinusoids(first, x.dim(1), x.dim(2));
+        end <= table_.dim(0) ? slice(table_, 0, first, end) : sinusoids(first, x.dim(1), x.dim(2));
     return x + to_dtype(rows, x.dtype());
   }
   return x;

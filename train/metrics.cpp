@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "train/json_numbers.h"
 
 namespace heed::train {
 namespace {
@@ -31,7 +32,7 @@ MetricsEvent from_line(const std::string& text) {
   const ordered_json line = ordered_json::parse(text);
   MetricsEvent event;
   event.event = line.at("event").get<std::string>();
-  event.step = line.at("step").get<int64_t>();
+  event.step = whole_number<int64_t>(line.at("step"));
   event.epoch = line.at("epoch").get<double>();
   for (const auto& [name, value] : line.items()) {
     if (name != "event" && name != "step" && name != "epoch" && value.is_number()) {

@@ -6,6 +6,7 @@
 #include "core/interrupt.h"
 #include "nn/models/rnn_translator.h"
 #include "nn/models/transformer.h"
+#include "train/enough_weights.h"
 #include "train/model_words.h"
 
 namespace heed::train {
@@ -84,6 +85,8 @@ Translator restore_translator(const Checkpoint& checkpoint) {
   translator.text = {TextSide::restore(checkpoint.text, "source", checkpoint.path),
                      TextSide::restore(checkpoint.text, "target", checkpoint.path)};
   translator.training_data = checkpoint.training_data;
+  check_enough_weights(checkpoint, {translator.text.source.vocabulary.size(),
+                                    translator.text.target.vocabulary.size()});
   Generator unused(0);
   translator.model = make_translation_model(translator.config, translator.text, unused);
   translator.model->load_parameters(checkpoint.weights, checkpoint.path);

@@ -65,12 +65,13 @@ TEST_F(Corpora, ALineWithoutATabIsNamed) {
 
 TEST_F(Corpora, EmptyAndBlankSidesAreLeftOutAndCounted) {
   const std::string file = write(
-      "holes.tsv", "Go.\tVa !\n\tseul\n  \tseul\n\nHi.\t \t\nA.\tB.\nHi.\t\u00A0 \u3000\nÀ.\té\n");
+      "holes.tsv",
+      "Go.\tVa !\n\tseul\n  \tseul\n\nHi.\t \t\nA.\tB.\nHi.\t\u00A0 \u3000\n\x1F\tseul\nÀ.\té\n");
   CaptureStderr();
   const PairCorpus corpus = load_pair_corpus({file}, Split::train);
   GetCapturedStderr();
   EXPECT_THAT(texts(corpus), ElementsAre(Pair("Go.", "Va !"), Pair("A.", "B."), Pair("À.", "é")));
-  EXPECT_EQ(corpus.empty_dropped, 5);
+  EXPECT_EQ(corpus.empty_dropped, 6);
 }
 
 TEST_F(Corpora, EmptySidesAreAnErrorWhenAskedFor) {

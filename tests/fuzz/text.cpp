@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "data/text_corpus.h"
 #include "data/text_file.h"
 #include "data/utf8.h"
 #include "tests/fuzz/target.h"
@@ -36,10 +35,6 @@ void read(std::string_view input) {
     const data::TextFile strict = data::parse_text(input, "fuzz", data::InvalidUtf8::error);
     demand(strict.lines == file.lines && strict.replaced == 0, "valid text is kept");
   } catch (const InputError&) {
-  }
-  for (const double share : {0.01, 0.5, 0.99}) {
-    const auto [head, tail] = data::split_tail(input, share);
-    demand(head.size() + tail.size() == input.size(), "a split loses nothing");
   }
 }
 

@@ -43,6 +43,14 @@ TEST(PositionEncoding, AddsSinusoidsHoweverFar) {
   }
 }
 
+TEST(PositionEncoding, ALongContextTakesNoMemoryInAdvance) {
+  const Encoding encoding(Positions::sinusoidal, int64_t{1} << 50);
+  const Tensor x = random_tensor({1, 2, 6}, DType::f64, 1);
+  for (const int64_t first : {int64_t{0}, int64_t{349'524}, int64_t{1} << 49}) {
+    expect_close(encoding.forward(x, first), x + sinusoids(first, 2, 6), 1e-15);
+  }
+}
+
 TEST(PositionEncoding, AddsLearnedRowsAsFarAsTheyGo) {
   const Tensor x = random_tensor({2, 5, 6}, DType::f32, 1);
   const Encoding encoding(Positions::learned);

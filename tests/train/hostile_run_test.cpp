@@ -1,0 +1,100 @@
+// Run folders and checkpoints that mean harm: refused in words, before memory is taken by them.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "core/file.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_folder.h"
+#include "train/language_model.h"
+#include "train/metrics.h"
+#include "train/translator.h"
+
+namespace heed::train {
+namespace {
+
+std::string refusal(const std::function<void()>& action) {
+  return test::error_of<InputError>(action);
+}
+
+TEST(HostileRun, NumbersThatAreNoStepAreNoEvent) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "metrics.jsonl";
+  const std::string deep(100'000, '[');
+  for (const std::string& step : {std::string("1e300"), std::string("1.5"), std::string("\"1\""),
+                                  std::string("9223372036854775808"), std::string("-1e400"),
+                                  deep + std::string(100'000, ']'), deep}) {
+    write_file("test", path, R"({"event":"train","epoch":1,"step":)" + step + "}\n");
+    EXPECT_EQ(refusal([&] { read_metrics(path); }), "[metrics] " + path + ":1: is no event")
+        << step.substr(0, 20);
+  }
+}
+
+Checkpoint small_translator(const std::vector<std::string>& overrides) {
+  std::vector<std::string> all = {"data.train=grammar:20:3-6", "model.width=4"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  Translator translator;
+  translator.config = parse_config("", "small", all);
+  translator.text =
+      build_text(translator.config,
+                 load_corpus(translator.config, translator.config.data.train, data::Split::train));
+  Generator generator(3);
+  translator.model = make_translation_model(translator.config, translator.text, generator);
+  Checkpoint checkpoint = checkpoint_of(translator);
+  checkpoint.path = "small.safetensors";
+  return checkpoint;
+}
+
+// What a checkpoint says when its config claims this.
+std::string claimed(Checkpoint checkpoint, const std::function<void(ModelConfig&)>& claim) {
+  claim(checkpoint.config.model);
+  return refusal([&] { restore_translator(checkpoint); });
+}
+
+int64_t weights_in(const Checkpoint& checkpoint) {
+  int64_t count = 0;
+  for (const NamedTensor& entry : checkpoint.weights) {
+    count += entry.tensor.numel();
+  }
+  return count;
+}
+
+TEST(HostileRun, AModelLargerThanItsWeightsIsNotMade) {
+  const Checkpoint rnn = small_translator({"model.kind=rnnsearch"});
+  const std::string start = "[checkpoint] small.safetensors: ";
+  const auto needs = [&](const Checkpoint& checkpoint, const std::string& what, int64_t needed) {
+    return start + what + " needs at least " + std::to_string(needed) + " weights, " +
+           std::to_string(weights_in(checkpoint)) + " are there";
+  };
+  EXPECT_EQ(claimed(rnn, [](ModelConfig& model) { model.width = 65536; }),
+            needs(rnn, "model.layers = 1 of model.width = 65536", int64_t{1} << 32));
+  EXPECT_EQ(claimed(rnn, [](ModelConfig& model) { model.layers = 1000; }),
+            needs(rnn, "model.layers = 1000 of model.width = 4", 16000));
+  EXPECT_EQ(claimed(rnn, [](ModelConfig& model) { model.layers = 60; }),
+            start + "model.layers = 60 needs more than the " + std::to_string(rnn.weights.size()) +
+                " tensors that are there");
+  EXPECT_EQ(claimed(rnn, [](ModelConfig& model) { model.attention_width = 65536; }),
+            needs(rnn, "model.attention_width = 65536", 262144));
+
+  const Checkpoint transformer = small_translator(
+      {"model.kind=transformer", "model.heads=2", "model.layers=1", "model.positions=learned"});
+  EXPECT_EQ(claimed(transformer, [](ModelConfig& model) { model.ffn_width = 262144; }),
+            needs(transformer, "model.ffn_width = 262144", 1048576));
+  EXPECT_EQ(claimed(transformer, [](ModelConfig& model) { model.context = 1000000; }),
+            needs(transformer, "model.context = 1000000", 4000000));
+}
+
+TEST(HostileRun, AVocabularyLargerThanItsWeightsIsNotBelieved) {
+  Checkpoint checkpoint = small_translator({"model.kind=rnnencdec"});
+  std::string tokens;
+  for (int i = 10000; i < 20000; ++i) {
+    tokens += "5:" + std::to_string(i);
+  }
+  checkpoint.text["target.vocabulary"] = tokens;
+  EXPECT_EQ(refusal([&] { restore_translator(checkpoint); }),
+            "[checkpoint] small.safetensors: a vocabulary of 10004 needs at least 40016 weights, " +
+                std::to_string(weights_in(checkpoint)) + " are there");
+}
+
+}  // namespace
+}  // namespace heed::train
