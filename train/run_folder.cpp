@@ -66,7 +66,7 @@ std::vector<int64_t> RunFolder::checkpoint_steps() const {
     const char* first = name.data() + step_prefix.size();
     const char* last = name.data() + name.size() - extension.size();
     std::from_chars(first, last, step);
-    if (checkpoint_path(step).ends_with("/" + name)) {
+    if (step >= 0 && checkpoint_path(step).ends_with("/" + name)) {
       steps.push_back(step);
     }
   }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
@@ -12,7 +10,9 @@ namespace heed::test {
 // A new, empty folder that goes away with the test.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(testing::TempDir() + "heed-XXXXXX") {
+  explicit TemporaryFolder(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path())
+      : path_(parent / "heed-XXXXXX") {
     if (mkdtemp(path_.data()) == nullptr) {
       throw std::runtime_error("no temporary folder: " + path_);
     }

@@ -243,7 +243,7 @@ TEST_F(RunFolderFiles, KeepsTheLatestAndTheBest) {
 TEST_F(RunFolderFiles, OtherFilesAreNoCheckpoints) {
   save(10);
   for (const char* name : {"step-.safetensors", "step-12x.safetensors", "step-12.safetensors",
-                           "step-99.safetensors.tmp"}) {
+                           "step-99.safetensors.tmp", "step--0000001.safetensors"}) {
     write_file("test", run_.path() + "/checkpoints/" + name, "");
   }
   EXPECT_EQ(run_.checkpoint_steps(), (std::vector<int64_t>{10}));

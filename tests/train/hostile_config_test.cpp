@@ -3,7 +3,7 @@
 
 #include "tests/support/error_of.h"
 #include "train/config/config.h"
-#include "train/config/toml_depth.h"
+#include "train/config/unsafe_toml.h"
 
 namespace heed::train {
 namespace {
@@ -18,6 +18,11 @@ std::string repeated(const std::string& part, size_t times) {
     text += part;
   }
   return text;
+}
+
+size_t line_of(const std::string& toml) {
+  const auto unsafe = find_unsafe_toml(toml);
+  return unsafe ? unsafe->line : 0;
 }
 
 constexpr size_t deep = 100'000;
@@ -37,11 +42,11 @@ TEST(HostileConfig, DeepArraysAndTablesAreRefused) {
 
 TEST(HostileConfig, DeepKeysAreRefused) {
   const std::string key = repeated("a.", deep) + "a";
-  EXPECT_EQ(mistakes("[run]\n" + key + " = 1\n"), "[config] toy.toml:2" + too_deep);
-  EXPECT_EQ(mistakes("\n\n[" + key + "]\n"), "[config] toy.toml:3" + too_deep);
-  EXPECT_EQ(mistakes("[[" + key + "]]\n"), "[config] toy.toml:1" + too_deep);
+  EXPECT_EQ(mistakes("[run]\n" + key + " = 1\n"), "[config] toy.toml:2:34" + too_deep);
+  EXPECT_EQ(mistakes("\n\n[" + key + "]\n"), "[config] toy.toml:3:35" + too_deep);
+  EXPECT_EQ(mistakes("[[" + key + "]]\n"), "[config] toy.toml:1:36" + too_deep);
   EXPECT_EQ(mistakes("x = [{" + repeated("'a' . ", deep) + "a = 1}]\n"),
-            "[config] toy.toml:1" + too_deep);
+            "[config] toy.toml:1:107" + too_deep);
   EXPECT_EQ(mistakes("", {"train.steps={" + key + "=1}"}),
             "[config] train.steps is a string, an integer is expected: --set train.steps={" + key +
                 "=1}");
@@ -54,7 +59,7 @@ TEST(HostileConfig, DotsWithinTextAreText) {
         "x = \"\\\"" + dots + "\"\n", "x = \"\"\"\n\"\"" + dots + "\\\"\"\"" + dots + "\"\"\"\n",
         "x = '''" + dots + "''" + dots + "\n'''''\n", "x = 'a' # '" + dots + "\n",
         repeated("a.b.c = 0.5\n", 100)}) {
-    EXPECT_EQ(line_nested_too_deep(text), std::nullopt) << text.substr(0, 20);
+    EXPECT_FALSE(find_unsafe_toml(text)) << text.substr(0, 20);
   }
 }
 
@@ -65,10 +70,22 @@ TEST(HostileConfig, DotsBesideTextAreCounted) {
        {"\n\"a\"" + dots, "\n'a\\'" + dots, "\nx = {a = \"\"\"a\"\"\"\"\", " + dots,
         "\nx = {a = '''a'''', " + dots, "#\n" + dots, "\nx = \"\"" + dots, "\nx = ''" + dots,
         "'\n" + dots, "\nx = \"\\\\\"" + dots}) {
-    EXPECT_EQ(line_nested_too_deep(text), 2U) << text;
+    EXPECT_EQ(line_of(text), 2U) << text;
   }
-  EXPECT_EQ(line_nested_too_deep("x = '''\n\n'''\n" + dots), 4U);
-  EXPECT_EQ(line_nested_too_deep(std::string(16, '.')), std::nullopt);
+  EXPECT_EQ(line_of("x = '''\n\n'''\n" + dots), 4U);
+  EXPECT_FALSE(find_unsafe_toml(std::string(16, '.')));
+}
+
+TEST(HostileConfig, OutsideOfTextAllIsAscii) {
+  const std::string beyond = " is not valid TOML: a character beyond ASCII; text stands in quotes";
+  EXPECT_EQ(mistakes("[run]\nname = \"é\" \u00A0\n"), "[config] toy.toml:2:12" + beyond);
+  EXPECT_EQ(mistakes("[run]\nname = été\n"), "[config] toy.toml:2:8" + beyond);
+  EXPECT_EQ(mistakes("[run]\nname = \"\"\"\n\\ \n é\"\"\"\n"), "[config] toy.toml:4:2" + beyond);
+  EXPECT_EQ(mistakes("[run]\nname = \"\"\"\\\n a\"\"\" \u03EA"), "[config] toy.toml:3:7" + beyond);
+  EXPECT_EQ(parse_config("\uFEFF# é\n[run]\nname = \"\"\"\\\n  aé\"\"\"", "toy.toml").run.name,
+            "aé");
+  EXPECT_EQ(parse_config("", "toy.toml", {"run.name=été"}).run.name, "été");
+  EXPECT_EQ(parse_config("", "toy.toml", {"run.name='été'"}).run.name, "été");
 }
 
 TEST(HostileConfig, TheHundredthMistakeIsTheLast) {

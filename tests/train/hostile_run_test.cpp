@@ -8,6 +8,7 @@
 #include "tests/support/temporary_folder.h"
 #include "train/language_model.h"
 #include "train/metrics.h"
+#include "train/report/run_report.h"
 #include "train/translator.h"
 
 namespace heed::train {
@@ -28,6 +29,13 @@ TEST(HostileRun, NumbersThatAreNoStepAreNoEvent) {
     EXPECT_EQ(refusal([&] { read_metrics(path); }), "[metrics] " + path + ":1: is no event")
         << step.substr(0, 20);
   }
+}
+
+TEST(HostileRun, NumbersWithoutAPlaceMakeNoCurve) {
+  MetricsEvent far{"validation", 1, 1, {{"nll", -1e308}, {"exact", 1e99}}};
+  EXPECT_TRUE(run_curves({far}).empty());
+  MetricsEvent near{"validation", 2, 1, {{"nll", 3}}};
+  EXPECT_EQ(run_curves({far, near}).size(), 1U);
 }
 
 Checkpoint small_translator(const std::vector<std::string>& overrides) {

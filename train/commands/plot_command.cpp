@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -39,7 +38,7 @@ std::string compare(const Options& options) {
     for (const char* kind : {"validation", "train"}) {
       Series series{run, {}, {}, false};
       for (const MetricsEvent& event : events) {
-        if (event.event == kind && std::isfinite(event.value(options.value))) {
+        if (event.event == kind && is_drawable(event.value(options.value))) {
           series.x.push_back(static_cast<double>(event.step));
           series.y.push_back(event.value(options.value));
         }

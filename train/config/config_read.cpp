@@ -15,8 +15,8 @@
 #include "train/config/config_rules.h"
 #include "train/config/config_table.h"
 #include "train/config/nearest.h"
-#include "train/config/toml_depth.h"
 #include "train/config/unknown.h"
+#include "train/config/unsafe_toml.h"
 
 namespace heed::train {
 namespace {
@@ -167,9 +167,9 @@ void Reader::read_file(std::string text, const std::string& source) {
 // Parses TOML. A key given twice is noted and the second one passed over, so that what follows is
 // read as well; any other slip of syntax ends the reading.
 std::optional<toml::table> Reader::parse(std::string text, const std::string& source) {
-  if (const auto deep = line_nested_too_deep(text)) {
-    line_ = *deep;
-    mistake("{}:{} is nested too deep, [section] and key = value are expected", source, line_);
+  if (const auto unsafe = find_unsafe_toml(text)) {
+    line_ = unsafe->line;
+    mistake("{}:{}:{} {}", source, line_, unsafe->column, unsafe->what);
     readable_ = false;
     return std::nullopt;
   }
@@ -266,11 +266,12 @@ void Reader::read_override(const std::string& text) {
   // The value is TOML, or else (and always for a key that takes text) the text as it stands.
   const std::string value = text.substr(equals + 1);
   const auto as_toml = [&](const std::string& written) -> std::optional<toml::table> {
-    if (line_nested_too_deep(written)) {
+    const std::string assignment = "value = " + written;
+    if (find_unsafe_toml(assignment)) {
       return std::nullopt;
     }
     try {
-      toml::table table = toml::parse("value = " + written);
+      toml::table table = toml::parse(assignment);
       return table.size() == 1 ? std::optional(std::move(table)) : std::nullopt;
     } catch (const toml::parse_error&) {
       return std::nullopt;

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 7> palette = {"#0072b2", "#d55e00", "#009
                                                      "#e69f00", "#56b4e9", "#1f2430"};
 constexpr std::array<std::string_view, 3> dashes = {"", " stroke-dasharray=\"6 3\"",
                                                     " stroke-dasharray=\"2 2.5\""};
-constexpr double drawable = 1e100;  // beyond it differences and ratios overflow
+constexpr double drawable = 1e100;
 constexpr int label_columns = 28;
 constexpr double label_height = 16;
 constexpr double swatch_width = 18;
@@ -50,7 +50,7 @@ struct Plot {
 };
 
 bool is_drawable(double x, double y, bool log_y) {
-  return std::abs(x) < drawable && std::abs(y) < drawable && (!log_y || y > 1 / drawable);
+  return train::is_drawable(x) && train::is_drawable(y) && (!log_y || y > 1 / drawable);
 }
 
 void check(const std::vector<Series>& series, const ChartOptions& options) {
@@ -200,6 +200,8 @@ std::string label_svg(const Series& series, double x, double y, std::string_view
 }
 
 }  // namespace
+
+bool is_drawable(double value) { return std::abs(value) < drawable; }
 
 std::string line_chart_svg(const std::vector<Series>& series, const ChartOptions& options) {
   check(series, options);

@@ -8,7 +8,7 @@
 
 namespace heed::train {
 
-// One line of a chart. A NaN or infinite point (or one not above 0 on a log axis) is a gap.
+// One line of a chart. A point that cannot be drawn (or is not above 0 on a log axis) is a gap.
 struct Series {
   std::string name;
   std::vector<double> x, y;
@@ -26,6 +26,10 @@ struct ChartOptions {
   std::optional<Range> y_range;   // shown at least, whatever the points
   int width = 720, height = 420;  // pixels, at least 240 x 160
 };
+
+// Whether a chart has a place for the value: it is finite and, as differences and ratios have to be
+// so as well, below 1e100.
+HEED_EXPORT bool is_drawable(double value);
 
 // A line chart as one self-contained <svg> element. Long series are thinned to the lowest and the
 // highest point of each pixel column. Throws Error when there is no series, nothing to draw in any

@@ -1,7 +1,6 @@
 #include "train/report/run_report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
 #include "train/report/chart.h"
@@ -16,10 +15,10 @@ Series series_of(const std::vector<MetricsEvent>& events, const std::string& eve
   Series series;
   series.name = name;
   for (const MetricsEvent& entry : events) {
-    const double number = entry.value(value);
-    if (entry.event == event && std::isfinite(number)) {
+    const double number = scale * entry.value(value);
+    if (entry.event == event && is_drawable(number)) {
       series.x.push_back(static_cast<double>(entry.step));
-      series.y.push_back(scale * number);
+      series.y.push_back(number);
     }
   }
   series.markers = series.x.size() < 30;
