@@ -185,11 +185,13 @@ TranslationModel::Output RnnTranslator::forward(const PaddedIds& source, const T
 }
 
 std::unique_ptr<DecoderState> RnnTranslator::start(const PaddedIds& source) const {
+  const NoGradScope no_grad;
   return std::make_unique<State>(source, encode(source));
 }
 
 TranslationModel::Step RnnTranslator::step(DecoderState& decoder_state, const Tensor& tokens,
                                            bool with_attention) const {
+  const NoGradScope no_grad;
   auto& state = dynamic_cast<State&>(decoder_state);
   const Tensor words = dropout_.forward(target_embedding_.forward(tokens));
   const AttentionResult attended = context_for(state.encoded, state.states.back());

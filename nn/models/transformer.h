@@ -47,7 +47,7 @@ class HEED_EXPORT Transformer : public TranslationModel {
 
   Output forward(const PaddedIds& source, const Tensor& target_input,
                  bool with_attention) const override;
-  // Steps keep keys and values of the target in a cache; nothing is recorded.
+  // Steps keep keys and values of the target in a cache.
   std::unique_ptr<DecoderState> start(const PaddedIds& source) const override;
   Step step(DecoderState& state, const Tensor& tokens, bool with_attention) const override;
   int64_t target_vocabulary() const override { return options_.target_vocabulary; }

@@ -25,6 +25,7 @@ class HEED_EXPORT TranslationModel : public Module {
   virtual Output forward(const PaddedIds& source, const Tensor& target_input,
                          bool with_attention) const = 0;
 
+  // Decoding: a state for a batch of sentences, then step by step; nothing is recorded.
   virtual std::unique_ptr<DecoderState> start(const PaddedIds& source) const = 0;
   struct Step {
     Tensor logits;     // (B, V)

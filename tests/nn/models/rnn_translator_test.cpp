@@ -8,83 +8,22 @@
 #include <vector>
 
 #include "autograd/functions.h"
+#include "tests/nn/models/tiny_models.h"
 #include "tests/nn/support.h"
 
 namespace heed::nn::test {
 namespace {
 
-RnnTranslatorOptions tiny() {
-  RnnTranslatorOptions options;
-  options.source_vocabulary = 7;
-  options.target_vocabulary = 6;
-  options.width = 4;
-  options.embedding_width = 3;
-  options.attention_width = 5;
-  return options;
-}
-
-struct ModelCase {
-  std::string name;
-  bool attention;
-  int64_t layers;
-  bool tied;
-  Readout readout;
-};
-
-const ModelCase model_cases[] = {
-    {"rnnsearch", true, 1, false, Readout::maxout},
-    {"rnnsearch_deep", true, 2, false, Readout::linear},
-    {"rnnsearch_tied", true, 1, true, Readout::maxout},
-    {"rnnsearch_deep_tied_linear", true, 2, true, Readout::linear},
-    {"rnnencdec", false, 1, false, Readout::maxout},
-    {"rnnencdec_deep_tied", false, 2, true, Readout::maxout},
-    {"rnnencdec_linear", false, 1, false, Readout::linear},
-};
-
-RnnTranslatorOptions options_of(const ModelCase& model_case) {
-  RnnTranslatorOptions options = tiny();
-  options.attention = model_case.attention;
-  options.layers = model_case.layers;
-  options.tie_embeddings = model_case.tied;
-  options.readout = model_case.readout;
-  return options;
-}
-
-class RnnTranslatorTest : public testing::TestWithParam<ModelCase> {
+class RnnTranslatorTest : public testing::TestWithParam<Named<RnnTranslatorOptions>> {
  protected:
   RnnTranslatorTest() { randomize(model_, 0.8); }
 
-  // The loss that training minimises, padding left out.
-  Tensor loss() const {
-    const Tensor logits = model_.forward(source_, target_input_, false).logits;
-    return cross_entropy(logits, targets_, {0.1, 0}).loss;
-  }
-
   Generator generator_{1};
-  RnnTranslator model_{options_of(GetParam()), generator_};
-  PaddedIds source_ = {Tensor::from_vector<int32_t>({4, 5, 6, 3, 4, 0, 0, 0, 6, 3, 3, 0}, {3, 4}),
-                       {4, 1, 3}};
-  Tensor target_input_ = Tensor::from_vector<int32_t>({2, 4, 5, 2, 5, 0, 2, 0, 0}, {3, 3});
-  Tensor targets_ = Tensor::from_vector<int32_t>({4, 5, 3, 5, 3, 0, 3, 0, 0}, {3, 3});
+  RnnTranslator model_{GetParam().options, generator_};
 };
 
-INSTANTIATE_TEST_SUITE_P(All, RnnTranslatorTest, testing::ValuesIn(model_cases),
+INSTANTIATE_TEST_SUITE_P(All, RnnTranslatorTest, testing::ValuesIn(rnn_translators()),
                          [](const auto& given) { return given.param.name; });
-
-TEST_P(RnnTranslatorTest, ForwardEqualsItsSteps) {
-  const auto whole = model_.forward(source_, target_input_, true);
-  EXPECT_EQ(whole.logits.shape(), Shape({3, 3, 6}));
-  const auto state = model_.start(source_);
-  for (int64_t t = 0; t < 3; ++t) {
-    const Tensor tokens = contiguous(squeeze(slice(target_input_, 1, t, t + 1), 1));
-    const auto step = model_.step(*state, tokens, true);
-    expect_close(step.logits, squeeze(slice(whole.logits, 1, t, t + 1), 1), 1e-5);
-    ASSERT_EQ(step.attention.defined(), GetParam().attention);
-    if (GetParam().attention) {
-      expect_close(step.attention, squeeze(slice(whole.attention, 1, t, t + 1), 1), 1e-5);
-    }
-  }
-}
 
 Values joined(std::initializer_list<Values> parts) {
   Values all;
@@ -117,7 +56,7 @@ Values gru_by_hand(const Values& a, const Values& b, const Values& h) {
 // their formulas by tests of their own, are modules with the same weights.
 TEST_P(RnnTranslatorTest, FollowsThePaper) {
   model_.convert(DType::f64);
-  const RnnTranslatorOptions options = options_of(GetParam());
+  const RnnTranslatorOptions options = GetParam().options;
   std::map<std::string, Values> p;
   std::vector<NamedTensor> encoder_weights;
   std::vector<NamedTensor> attention_weights;
@@ -191,95 +130,9 @@ TEST_P(RnnTranslatorTest, FollowsThePaper) {
   expect_close(logits.to_doubles(), joined({expected[0], expected[1]}), 1e-12);
 }
 
-TEST_P(RnnTranslatorTest, AttentionIsGivenWhenAskedForAndThere) {
-  EXPECT_FALSE(model_.forward(source_, target_input_, false).attention.defined());
-  const Tensor attention = model_.forward(source_, target_input_, true).attention;
-  ASSERT_EQ(attention.defined(), GetParam().attention);
-  if (!attention.defined()) {
-    return;
-  }
-  EXPECT_EQ(attention.shape(), Shape({3, 3, 4}));
-  const auto rows = rows_of(attention);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    double total = 0;
-    for (size_t s = 0; s < 4; ++s) {
-      total += rows[i][s];
-      if (static_cast<int64_t>(s) >= source_.lengths[i / 3]) {
-        EXPECT_EQ(rows[i][s], 0);
-      }
-    }
-    EXPECT_NEAR(total, 1, 1e-6);
-  }
-}
-
-TEST_P(RnnTranslatorTest, APaddedBatchGivesWhatEachSentenceGivesAlone) {
-  model_.convert(DType::f64);
-  const Tensor together = model_.forward(source_, target_input_, false).logits;
-  for (int64_t b = 0; b < 3; ++b) {
-    const int64_t length = source_.lengths[static_cast<size_t>(b)];
-    const Tensor ids = contiguous(slice(slice(source_.ids, 0, b, b + 1), 1, 0, length));
-    const Tensor input = contiguous(slice(target_input_, 0, b, b + 1));
-    expect_close(slice(together, 0, b, b + 1), model_.forward({ids, {length}}, input, false).logits,
-                 1e-12);
-  }
-}
-
-TEST_P(RnnTranslatorTest, WhatStandsAtSourcePaddingDoesNotMatter) {
-  const PaddedIds other = {
-      Tensor::from_vector<int32_t>({4, 5, 6, 3, 4, 6, 1, 2, 6, 3, 3, 5}, {3, 4}), {4, 1, 3}};
-  const Tensor expected = model_.forward(source_, target_input_, false).logits;
-  EXPECT_EQ(model_.forward(other, target_input_, false).logits.to_doubles(), expected.to_doubles());
-}
-
-TEST_P(RnnTranslatorTest, SelectedRowsContinueAsTheyWere) {
-  model_.convert(DType::f64);
-  const auto state = model_.start(source_);
-  const auto picked = model_.start(source_);
-  const Tensor first = Tensor::from_vector<int32_t>({2, 2, 2}, {3});
-  model_.step(*state, first, true);
-  model_.step(*picked, first, true);
-  const std::vector<int32_t> rows = {2, 0, 0, 1};
-  picked->select(rows);
-  const auto all = model_.step(*state, Tensor::from_vector<int32_t>({4, 5, 3}, {3}), true);
-  const auto found = model_.step(*picked, Tensor::from_vector<int32_t>({3, 4, 4, 5}, {4}), true);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const auto row = static_cast<size_t>(rows[i]);
-    expect_close(rows_of(found.logits)[i], rows_of(all.logits)[row], 1e-12);
-    if (GetParam().attention) {
-      expect_close(rows_of(found.attention)[i], rows_of(all.attention)[row], 1e-12);
-    }
-  }
-}
-
-TEST_P(RnnTranslatorTest, PassesGradcheckAsAWhole) {
-  model_.convert(DType::f64);
-  const GradcheckResult result =
-      gradcheck_module(model_, [&](const std::vector<Tensor>&) { return loss(); }, {});
-  // Padding rows of the embeddings have numeric derivative 0 too: nothing reads them.
-  EXPECT_THAT(result, PassesGradcheck());
-  EXPECT_GT(result.checked, 300);
-}
-
-TEST_P(RnnTranslatorTest, FusedEqualsComposed) {
-  const auto run = [&] {
-    model_.clear_gradients();
-    const Tensor value = loss();
-    backward(value);
-    auto found = gradients_of(model_);
-    found["loss"] = value.to_doubles();
-    return found;
-  };
-  for (const auto& [dtype, tolerance] : {std::pair{DType::f32, 2e-5}, {DType::f64, 1e-12}}) {
-    model_.convert(dtype);
-    const auto fused = run();
-    const ComposedScope composed;
-    expect_close(fused, run(), tolerance);
-  }
-}
-
 TEST_P(RnnTranslatorTest, TiedEmbeddingsAreOneParameter) {
   std::map<std::string, std::string> expected;
-  if (GetParam().tied) {
+  if (GetParam().options.tie_embeddings) {
     expected["output.weight"] = "target_embedding.weight";
   }
   EXPECT_EQ(model_.aliases(), expected);
@@ -287,7 +140,7 @@ TEST_P(RnnTranslatorTest, TiedEmbeddingsAreOneParameter) {
 
 TEST(RnnTranslator, NamesItsParameters) {
   Generator generator(1);
-  RnnTranslatorOptions options = tiny();
+  RnnTranslatorOptions options = tiny_rnn_translator();
   options.layers = 2;
   const auto shapes = [](const Module& model) {
     std::vector<std::string> found;
@@ -373,7 +226,7 @@ bool is_recurrent(const std::string& name) {
 }
 
 RnnTranslatorOptions wide(RnnInitialization initialization) {
-  RnnTranslatorOptions options = tiny();
+  RnnTranslatorOptions options = tiny_rnn_translator();
   options.source_vocabulary = 200;
   options.target_vocabulary = 150;
   options.width = 40;
@@ -462,7 +315,7 @@ TEST(RnnTranslator, PaddingStartsAsZerosHoweverItStarts) {
 
 TEST(RnnTranslator, DropoutActsInTrainingOnly) {
   Generator generator(1);
-  RnnTranslatorOptions options = tiny();
+  RnnTranslatorOptions options = tiny_rnn_translator();
   options.dropout = 0.5;
   RnnTranslator model(options, generator);
   const PaddedIds source = {Tensor::from_vector<int32_t>({4, 5}, {1, 2}), {2}};

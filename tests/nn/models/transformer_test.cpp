@@ -7,58 +7,11 @@
 
 #include "autograd/functions.h"
 #include "nn/decoding.h"
+#include "tests/nn/models/tiny_models.h"
 #include "tests/nn/support.h"
 
 namespace heed::nn::test {
 namespace {
-
-TransformerOptions tiny() {
-  TransformerOptions options;
-  options.source_vocabulary = 7;
-  options.target_vocabulary = 6;
-  options.width = 8;
-  options.encoder_layers = 1;
-  options.decoder_layers = 2;
-  options.heads = 2;
-  options.ffn_width = 10;
-  options.context = 12;
-  options.dropout = 0;
-  return options;
-}
-
-struct ModelCase {
-  std::string name;
-  Positions positions;
-  NormPlacement placement;
-  NormKind norm;
-  bool gated;
-  bool tied;
-};
-
-const ModelCase model_cases[] = {
-    {"vaswani", Positions::sinusoidal, NormPlacement::post, NormKind::layer, false, false},
-    {"vaswani_tied", Positions::sinusoidal, NormPlacement::post, NormKind::layer, false, true},
-    {"learned", Positions::learned, NormPlacement::post, NormKind::layer, false, false},
-    {"pre", Positions::learned, NormPlacement::pre, NormKind::layer, true, false},
-    {"llama_like", Positions::rotary, NormPlacement::pre, NormKind::rms, true, true},
-    {"orderless", Positions::none, NormPlacement::pre, NormKind::layer, false, false},
-};
-
-TransformerOptions options_of(const ModelCase& model_case) {
-  TransformerOptions options = tiny();
-  options.positions = model_case.positions;
-  options.norm_placement = model_case.placement;
-  options.norm = model_case.norm;
-  options.gated = model_case.gated;
-  options.activation = model_case.gated ? Activation::silu : Activation::relu;
-  options.bias = !model_case.gated;
-  if (model_case.tied) {
-    options.tie_embeddings = true;
-    options.share_vocabulary = true;
-    options.target_vocabulary = options.source_vocabulary;
-  }
-  return options;
-}
 
 struct Model : Transformer {
   explicit Model(const TransformerOptions& options, DType dtype = DType::f64,
@@ -69,41 +22,13 @@ struct Model : Transformer {
   }
 };
 
-const PaddedIds source = {
-    Tensor::from_vector<int32_t>({4, 5, 6, 3, 4, 0, 0, 0, 6, 3, 3, 0}, {3, 4}), {4, 1, 3}};
-const Tensor target_input = Tensor::from_vector<int32_t>({2, 4, 5, 2, 5, 0, 2, 0, 0}, {3, 3});
-const Tensor targets = Tensor::from_vector<int32_t>({4, 5, 3, 5, 3, 0, 3, 0, 0}, {3, 3});
-
-class TransformerTest : public testing::TestWithParam<ModelCase> {
+class TransformerTest : public testing::TestWithParam<Named<TransformerOptions>> {
  protected:
-  Tensor loss() const {
-    return cross_entropy(model_.forward(source, target_input, false).logits, targets, {0.1, 0})
-        .loss;
-  }
-
-  Model model_{options_of(GetParam())};
+  Model model_{GetParam().options};
 };
 
-INSTANTIATE_TEST_SUITE_P(All, TransformerTest, testing::ValuesIn(model_cases),
+INSTANTIATE_TEST_SUITE_P(All, TransformerTest, testing::ValuesIn(transformers()),
                          [](const auto& given) { return given.param.name; });
-
-TEST_P(TransformerTest, ForwardEqualsItsSteps) {
-  const auto whole = model_.forward(source, target_input, true);
-  EXPECT_EQ(whole.logits.shape(), Shape({3, 3, options_of(GetParam()).target_vocabulary}));
-  const auto state = model_.start(source);
-  for (int64_t t = 0; t < 3; ++t) {
-    const auto step =
-        model_.step(*state, contiguous(squeeze(slice(target_input, 1, t, t + 1), 1)), true);
-    expect_close(step.logits, squeeze(slice(whole.logits, 1, t, t + 1), 1), 1e-12);
-    expect_close(step.attention, squeeze(slice(whole.attention, 1, t, t + 1), 1), 1e-12);
-    EXPECT_FALSE(requires_grad(step.logits));
-  }
-  const auto silent = model_.start(source);
-  const auto first =
-      model_.step(*silent, contiguous(squeeze(slice(target_input, 1, 0, 1), 1)), false);
-  expect_close(first.logits, squeeze(slice(whole.logits, 1, 0, 1), 1), 1e-12);
-  EXPECT_FALSE(first.attention.defined());
-}
 
 TEST_P(TransformerTest, AttentionIsTheMeanOverLayersAndHeads) {
   const auto silent = model_.forward(source, target_input, false);
@@ -120,100 +45,6 @@ TEST_P(TransformerTest, AttentionIsTheMeanOverLayersAndHeads) {
     }
   }
   expect_close(found.attention, total / 4, 1e-14);
-  const auto rows = rows_of(found.attention);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    double sum_of_row = 0;
-    for (size_t s = 0; s < 4; ++s) {
-      sum_of_row += rows[i][s];
-      if (static_cast<int64_t>(s) >= source.lengths[i / 3]) {
-        EXPECT_EQ(rows[i][s], 0);
-      }
-    }
-    EXPECT_NEAR(sum_of_row, 1, 1e-12);
-  }
-}
-
-TEST_P(TransformerTest, APaddedBatchGivesWhatEachSentenceGivesAlone) {
-  const Tensor together = model_.forward(source, target_input, false).logits;
-  for (int64_t b = 0; b < 3; ++b) {
-    const int64_t length = source.lengths[static_cast<size_t>(b)];
-    const Tensor ids = contiguous(slice(slice(source.ids, 0, b, b + 1), 1, 0, length));
-    const Tensor input = contiguous(slice(target_input, 0, b, b + 1));
-    expect_close(slice(together, 0, b, b + 1), model_.forward({ids, {length}}, input, false).logits,
-                 1e-12);
-  }
-}
-
-TEST_P(TransformerTest, WhatStandsAtSourcePaddingDoesNotMatter) {
-  const PaddedIds other = {
-      Tensor::from_vector<int32_t>({4, 5, 6, 3, 4, 6, 1, 2, 6, 3, 3, 5}, {3, 4}), {4, 1, 3}};
-  EXPECT_EQ(model_.forward(other, target_input, false).logits.to_doubles(),
-            model_.forward(source, target_input, false).logits.to_doubles());
-}
-
-TEST_P(TransformerTest, LaterTargetWordsReachNothingBefore) {
-  model_.convert(DType::f32);
-  const Tensor other = Tensor::from_vector<int32_t>({2, 4, 1, 2, 5, 4, 2, 0, 5}, {3, 3});
-  const Tensor expected = model_.forward(source, target_input, false).logits;
-  const Tensor found = model_.forward(source, other, false).logits;
-  EXPECT_EQ(slice(found, 1, 0, 2).to_doubles(), slice(expected, 1, 0, 2).to_doubles());
-  EXPECT_NE(slice(found, 1, 2, 3).to_doubles(), slice(expected, 1, 2, 3).to_doubles());
-}
-
-TEST_P(TransformerTest, SelectedRowsContinueAsTheyWere) {
-  const auto state = model_.start(source);
-  const auto picked = model_.start(source);
-  const Tensor first = Tensor::from_vector<int32_t>({2, 2, 2}, {3});
-  model_.step(*state, first, true);
-  model_.step(*picked, first, true);
-  const std::vector<int32_t> rows = {2, 0, 0, 1};
-  picked->select(rows);
-  const auto all = model_.step(*state, Tensor::from_vector<int32_t>({4, 5, 3}, {3}), true);
-  const auto found = model_.step(*picked, Tensor::from_vector<int32_t>({3, 4, 4, 5}, {4}), true);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const auto row = static_cast<size_t>(rows[i]);
-    expect_close(rows_of(found.logits)[i], rows_of(all.logits)[row], 1e-12);
-    expect_close(rows_of(found.attention)[i], rows_of(all.attention)[row], 1e-12);
-  }
-  // Rows that only change places within a sentence.
-  picked->select({0, 2, 1, 3});
-  const auto swapped = model_.step(*picked, Tensor::from_vector<int32_t>({4, 4, 4, 4}, {4}), true);
-  const auto next = model_.step(*state, Tensor::from_vector<int32_t>({4, 4, 4}, {3}), true);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    expect_close(rows_of(swapped.logits)[i], rows_of(next.logits)[static_cast<size_t>(rows[i])],
-                 1e-12);
-  }
-}
-
-TEST_P(TransformerTest, PassesGradcheckAsAWhole) {
-  GradcheckOptions options;
-  options.most_elements = 50;  // matrices along random directions
-  const auto check = [&] {
-    const auto result = gradcheck_module(
-        model_, [&](const std::vector<Tensor>&) { return loss(); }, {}, options);
-    EXPECT_THAT(result, PassesGradcheck());
-    EXPECT_GT(result.checked, 200);
-  };
-  check();
-  const ComposedScope composed;
-  check();
-}
-
-TEST_P(TransformerTest, FusedEqualsComposed) {
-  const auto run = [&] {
-    model_.clear_gradients();
-    const Tensor value = loss();
-    backward(value);
-    auto found = gradients_of(model_);
-    found["loss"] = value.to_doubles();
-    return found;
-  };
-  for (const auto& [dtype, tolerance] : {std::pair{DType::f32, 5e-5}, {DType::f64, 1e-12}}) {
-    model_.convert(dtype);
-    const auto fused = run();
-    const ComposedScope composed;
-    expect_close(fused, run(), tolerance);
-  }
 }
 
 std::map<std::string, std::string> names_and_shapes(const Module& module) {
@@ -226,7 +57,7 @@ std::map<std::string, std::string> names_and_shapes(const Module& module) {
 
 TEST(Transformer, NamesItsParameters) {
   Generator generator(1);
-  auto options = tiny();
+  auto options = tiny_transformer();
   options.positions = Positions::learned;
   options.norm_placement = NormPlacement::pre;
   auto found = names_and_shapes(Transformer(options, generator));
@@ -245,7 +76,7 @@ TEST(Transformer, NamesItsParameters) {
 
 TEST(Transformer, TiesEmbeddings) {
   Generator generator(1);
-  auto options = tiny();
+  auto options = tiny_transformer();
   EXPECT_TRUE(Transformer(options, generator).aliases().empty());
   options.tie_embeddings = true;
   EXPECT_EQ(Transformer(options, generator).aliases(),
@@ -269,7 +100,7 @@ double deviation_of(const Values& values) {
 TEST(Transformer, StartsAsDocumented) {
   for (const NormPlacement placement : {NormPlacement::post, NormPlacement::pre}) {
     Generator generator(1);
-    auto options = tiny();
+    auto options = tiny_transformer();
     options.source_vocabulary = 100;
     options.target_vocabulary = 90;
     options.width = 64;
@@ -297,7 +128,7 @@ TEST(Transformer, StartsAsDocumented) {
 }
 
 TEST(Transformer, ScalesEmbeddings) {
-  auto options = tiny();
+  auto options = tiny_transformer();
   options.positions = Positions::none;
   const Model by_default(options);
   options.embedding_scale = std::sqrt(8.0);
@@ -319,7 +150,7 @@ TEST(Transformer, ScalesEmbeddings) {
 
 TEST(Transformer, LearnedPositionsStartAtTheScaleOfEmbeddings) {
   for (const bool tied : {false, true}) {
-    auto options = tiny();
+    auto options = tiny_transformer();
     options.positions = Positions::learned;
     options.context = 200;
     options.width = 64;
@@ -341,7 +172,7 @@ TEST(Transformer, EveryCombinationOfOptionsLearns) {
       for (const NormPlacement placement : {NormPlacement::pre, NormPlacement::post}) {
         for (const bool gated : {false, true}) {
           for (const bool bias : {false, true}) {
-            auto options = tiny();
+            auto options = tiny_transformer();
             options.positions = positions;
             options.norm = norm;
             options.norm_placement = placement;
@@ -368,7 +199,7 @@ TEST(Transformer, EveryCombinationOfOptionsLearns) {
 }
 
 TEST(Transformer, ALearnedTableEndsSourceTargetAndDecoding) {
-  auto options = tiny();
+  auto options = tiny_transformer();
   options.positions = Positions::learned;
   Model model(options);
   EXPECT_EQ(model.context(), 12);
@@ -397,15 +228,15 @@ TEST(Transformer, ALearnedTableEndsSourceTargetAndDecoding) {
 }
 
 TEST(Transformer, RefusesWhatDoesNotFit) {
-  auto options = tiny();
+  auto options = tiny_transformer();
   options.source_vocabulary = 0;
   EXPECT_EQ(error_of([&] { Model model(options); }),
             "[transformer] vocabularies are not empty: source 0, target 6");
-  options = tiny();
+  options = tiny_transformer();
   options.share_vocabulary = true;
   EXPECT_EQ(error_of([&] { Model model(options); }),
             "[transformer] a shared vocabulary has one size: source 7, target 6");
-  const Model model(tiny());
+  const Model model(tiny_transformer());
   EXPECT_EQ(error_of([&] {
               model.forward(source, Tensor::zeros({3, 0}, DType::i32), false);
             }),
