@@ -38,6 +38,7 @@ void add_commands(CLI::App& program) {
   add_inspect_command(program);
   add_plot_command(program);
   add_gradcheck_command(program);
+  add_bench_command(program);
   add_config_command(program);
   for (CLI::App* command : commands_of(program)) {
     command->group("Commands");

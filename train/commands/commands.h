@@ -13,6 +13,7 @@ void add_config_command(CLI::App& program);
 void add_evaluate_command(CLI::App& program);
 void add_generate_command(CLI::App& program);
 void add_gradcheck_command(CLI::App& program);
+void add_bench_command(CLI::App& program);
 void add_inspect_command(CLI::App& program);
 void add_plot_command(CLI::App& program);
 void add_train_command(CLI::App& program);

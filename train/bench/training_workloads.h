@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+
+#include "nn/models/causal_lm.h"
+#include "nn/models/rnn_translator.h"
+#include "train/bench/workload.h"
+
+namespace heed::train {
+
+// The models that the presets name.
+nn::CausalLmOptions gpt_small();
+nn::CausalLmOptions gpt_medium();
+nn::RnnTranslatorOptions bench_rnnsearch();
+
+// One training step of each.
+std::unique_ptr<Workload> train_gpt_small();
+std::unique_ptr<Workload> train_gpt_medium();
+std::unique_ptr<Workload> train_rnnsearch();
+std::unique_ptr<Workload> train_transformer();
+
+}  // namespace heed::train
