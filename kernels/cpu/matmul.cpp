@@ -10,6 +10,7 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/vector_math.h"
 
 namespace heed::kernels {
 namespace {
@@ -221,7 +222,18 @@ void CpuBackend::linear(const Tensor& x, const Tensor& w, const Tensor& bias, co
     }
     const Matrix<T> left{x.data<T>(), CblasNoTrans, in};
     const Matrix<T> right{w.data<T>(), CblasTrans, in};
-    // Few rows (a decoder's step) are split along the outputs instead.
+    // A decoder's step is one row, or a beam's: BLAS would copy the weights to use them once.
+    constexpr int64_t few = 8;
+    if (rows <= few) {
+      parallel_for(out, std::max<int64_t>(1, least_work_a_part / (rows * in)),
+                   [&](int64_t begin, int64_t end) {
+                     vector_math::few_rows(x.data<T>(), rows, in, w.data<T>() + begin * in,
+                                           end - begin, py + begin, out);
+                   });
+      add_bias(0, rows);
+      return;
+    }
+    // Few rows are split along the outputs instead.
     if (rows >= out / 4) {
       split_product(left, right, rows, out, in, T{0}, py, out, true, add_bias);
     } else {

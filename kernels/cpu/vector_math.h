@@ -44,6 +44,12 @@ void gated_backward(Gate gate, const T* x, const T* dy, T* dx, int64_t n);
 template <typename T>
 void dropout(const RandomState& random, double p, const T* x, T* y, int64_t n);
 
+// y (rows, outputs) = x (rows, n) w^T, w (outputs, n), all dense but for y's leading dimension: for
+// so few rows that reading w is the work.
+template <typename T>
+void few_rows(const T* x, int64_t rows, int64_t n, const T* w, int64_t outputs, T* y,
+              int64_t y_leading);
+
 // The instruction set in use: "AVX2", "AVX3", ...
 std::string instruction_set();
 

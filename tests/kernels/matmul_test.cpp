@@ -205,6 +205,8 @@ TEST(Linear, IsXTimesTheTransposeOfWPlusBias) {
                                                          {0, 3, 2},
                                                          {3, 2, 0},
                                                          {2, 99, 501},
+                                                         {8, 67, 33},
+                                                         {9, 67, 33},
                                                          {301, 99, 53}}) {
       for (const DType dtype : {DType::f32, DType::f64}) {
         const Tensor x = random_tensor({rows, in}, dtype, 1);
@@ -225,6 +227,22 @@ TEST(Linear, IsXTimesTheTransposeOfWPlusBias) {
     }
   }
   set_thread_count(available_cores());
+}
+
+// A decoder's rows do not depend on how many are decoded with them.
+TEST(Matmul, FewRowsGiveWhatEachGivesAlone) {
+  const Tensor x = random_tensor({8, 67}, DType::f32, 1);
+  const Tensor w = random_tensor({33, 67}, DType::f32, 2);
+  const Tensor together = unset({8, 33}, DType::f32);
+  cpu().linear(x, w, {}, together);
+  for (int64_t rows = 1; rows < 8; ++rows) {
+    const Tensor y = unset({rows, 33}, DType::f32);
+    cpu().linear(x.as_strided({rows, 67}, {67, 1}, 0), w, {}, y);
+    const auto all = together.to_vector<float>();
+    EXPECT_EQ(
+        y.to_vector<float>(),
+        std::vector<float>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(33 * rows)));
+  }
 }
 
 }  // namespace
