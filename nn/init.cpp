@@ -1,6 +1,7 @@
 #include "nn/init.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -8,6 +9,8 @@
 
 namespace heed::nn {
 namespace {
+
+thread_local bool skipping = false;
 
 void assign(const Tensor& tensor, const std::vector<double>& values) {
   HEED_ASSERT(tensor.is_contiguous(), "{}", tensor.shape().to_string());
@@ -21,6 +24,9 @@ void assign(const Tensor& tensor, const std::vector<double>& values) {
 
 template <typename F>
 void draw(const Tensor& tensor, F next) {
+  if (skipping) {
+    return;
+  }
   std::vector<double> values(static_cast<size_t>(tensor.numel()));
   for (double& value : values) {
     value = next();
@@ -60,6 +66,9 @@ void orthonormalise(double* data, int64_t count, int64_t length) {
 
 }  // namespace
 
+SkipInitialization::SkipInitialization() : before_(std::exchange(skipping, true)) {}
+SkipInitialization::~SkipInitialization() { skipping = before_; }
+
 void init_constant(const Tensor& tensor, double value) {
   draw(tensor, [value] { return value; });
 }
@@ -80,6 +89,9 @@ void init_xavier(const Tensor& matrix, Generator& generator, double gain) {
 
 void init_orthogonal(const Tensor& matrix, Generator& generator) {
   check_matrix("init_orthogonal", matrix);
+  if (skipping) {
+    return;
+  }
   const int64_t rows = matrix.dim(0);
   const int64_t columns = matrix.dim(1);
   std::vector<double> values(static_cast<size_t>(rows * columns));

@@ -8,6 +8,20 @@
 // order, in f64 before rounding (so f32 and f64 models start alike).
 namespace heed::nn {
 
+// While one lives, initialisers of this thread leave tensors as they are and draw nothing: for a
+// model whose every weight is about to be loaded, which would otherwise spend its start on random
+// numbers that nobody sees.
+class HEED_EXPORT SkipInitialization {
+ public:
+  SkipInitialization();
+  ~SkipInitialization();
+  SkipInitialization(const SkipInitialization&) = delete;
+  SkipInitialization& operator=(const SkipInitialization&) = delete;
+
+ private:
+  bool before_;
+};
+
 HEED_EXPORT void init_constant(const Tensor& tensor, double value);
 HEED_EXPORT void init_uniform(const Tensor& tensor, double low, double high, Generator& generator);
 HEED_EXPORT void init_normal(const Tensor& tensor, double deviation, Generator& generator);

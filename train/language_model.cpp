@@ -9,6 +9,7 @@
 #include "core/logging.h"
 #include "data/corpus.h"
 #include "data/text_corpus.h"
+#include "nn/init.h"
 #include "train/enough_weights.h"
 #include "train/model_words.h"
 
@@ -56,6 +57,7 @@ LanguageModel restore_language_model(const Checkpoint& checkpoint) {
   language_model.text = TextSide::restore(checkpoint.text, "text", checkpoint.path);
   language_model.training_data = checkpoint.training_data;
   check_enough_weights(checkpoint, {language_model.text.vocabulary.size()});
+  const nn::SkipInitialization weights_come_from_the_checkpoint;
   Generator unused(0);
   language_model.model =
       make_causal_lm(checkpoint.config, language_model.text.vocabulary.size(), unused);

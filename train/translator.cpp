@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "nn/init.h"
 #include "nn/models/rnn_translator.h"
 #include "nn/models/transformer.h"
 #include "train/enough_weights.h"
@@ -87,6 +88,7 @@ Translator restore_translator(const Checkpoint& checkpoint) {
   translator.training_data = checkpoint.training_data;
   check_enough_weights(checkpoint, {translator.text.source.vocabulary.size(),
                                     translator.text.target.vocabulary.size()});
+  const nn::SkipInitialization weights_come_from_the_checkpoint;
   Generator unused(0);
   translator.model = make_translation_model(translator.config, translator.text, unused);
   translator.model->load_parameters(checkpoint.weights, checkpoint.path);

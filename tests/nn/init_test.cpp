@@ -144,5 +144,22 @@ TEST(Init, RefusesWhatIsNoMatrix) {
             "[init_orthogonal] a matrix is expected, not (2, 2, 2)");
 }
 
+TEST(Init, SkippedItTouchesAndDrawsNothing) {
+  Generator generator(1);
+  const Tensor matrix = Tensor::full({2, 3}, 7, DType::f32);
+  {
+    const SkipInitialization skip;
+    init_constant(matrix, 1);
+    init_uniform(matrix, 0, 1, generator);
+    init_normal(matrix, 1, generator);
+    init_xavier(matrix, generator);
+    init_orthogonal(matrix, generator);
+  }
+  EXPECT_EQ(matrix.to_doubles(), Values(6, 7.0));
+  EXPECT_EQ(generator.state().offset, 0U);
+  init_constant(matrix, 1);
+  EXPECT_EQ(matrix.to_doubles(), Values(6, 1.0)) << "the scope has ended";
+}
+
 }  // namespace
 }  // namespace heed::nn::test
