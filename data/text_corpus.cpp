@@ -1,10 +1,10 @@
 #include "data/text_corpus.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
 
-#include "core/error.h"
+#include "data/line_sample.h"
 
 // Set by the assembler: the concatenated files.
 extern "C" {
@@ -17,74 +17,140 @@ namespace {
 
 const std::string newline = "\n";
 
+// The first place from `at` on, in [0, size], that is not within a character.
+size_t character_start(std::string_view text, int64_t at) {
+  auto place = static_cast<size_t>(std::clamp<int64_t>(at, 0, static_cast<int64_t>(text.size())));
+  while (place > 0 && place < text.size() &&
+         (static_cast<unsigned char>(text[place]) & 0xC0) == 0x80) {
+    ++place;
+  }
+  return place;
+}
+
 }  // namespace
 
 std::string_view own_sources_text() {
   return {heed_sources_begin, static_cast<size_t>(heed_sources_end - heed_sources_begin)};
 }
 
-std::string load_text(const std::string& name, InvalidUtf8 policy) {
+RunningText RunningText::load(const std::string& name, InvalidUtf8 policy) {
   if (name == own_sources) {
-    return std::string(own_sources_text());
+    return {name, std::string(own_sources_text())};
   }
-  std::string text;
-  for (const std::string& line : read_text_file(name, policy).lines) {
-    text += line;
-    text += newline;
+  RunningText text;
+  text.name_ = name;
+  text.file_ = std::make_shared<InputFile>("data", name);
+  text.policy_ = policy;
+  TextReader reader(text.file_, policy);
+  while (const auto line = reader.next()) {
+    text.end_ += static_cast<int64_t>(line->size()) + 1;
   }
+  reader.log_repairs();
   return text;
 }
 
-std::pair<std::string_view, std::string_view> split_tail(std::string_view text, double share) {
-  auto cut = static_cast<size_t>(std::floor(static_cast<double>(text.size()) * (1 - share)));
-  while (cut < text.size() && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) {
-    ++cut;
+RunningText::RunningText(std::string name, std::string text)
+    : name_(std::move(name)), end_(static_cast<int64_t>(text.size())) {
+  held_ = std::make_shared<const std::string>(std::move(text));
+}
+
+std::pair<RunningText, RunningText> RunningText::split_tail(double share) const {
+  std::pair<RunningText, RunningText> parts{*this, *this};
+  const auto size = static_cast<double>(bytes());
+  parts.first.end_ = begin_ + static_cast<int64_t>(std::floor(size * (1 - share)));
+  parts.second.begin_ = parts.first.end_;
+  return parts;
+}
+
+RunningText RunningText::renamed(std::string name) const {
+  RunningText copy = *this;
+  copy.name_ = std::move(name);
+  return copy;
+}
+
+void RunningText::scan(const std::function<bool(const Line&)>& visit) const {
+  if (file_ != nullptr) {
+    TextReader reader(file_, policy_);
+    for (auto line = reader.next(); line && visit({*line, true}); line = reader.next()) {
+    }
+    file_->check_unchanged();
+    return;
   }
-  return {text.substr(0, cut), text.substr(cut)};
+  std::string_view rest = *held_;
+  while (!rest.empty()) {
+    const size_t end = rest.find('\n');
+    const bool has_newline = end != std::string_view::npos;
+    if (!visit({rest.substr(0, end), has_newline}) || !has_newline) {
+      return;
+    }
+    rest.remove_prefix(end + 1);
+  }
+}
+
+void RunningText::for_each_line(const std::function<void(const Line&)>& visit) const {
+  int64_t at = 0;
+  scan([&](const Line& line) {
+    const int64_t newline_at = at + static_cast<int64_t>(line.text.size());
+    const size_t first = character_start(line.text, begin_ - at);
+    const size_t last = character_start(line.text, end_ - at);
+    const Line part{line.text.substr(first, last - first),
+                    line.has_newline && newline_at >= begin_ && newline_at < end_};
+    if (!part.text.empty() || part.has_newline) {
+      visit(part);
+    }
+    at = newline_at + 1;
+    return at < end_;
+  });
+}
+
+void for_each_piece(const Tokenizer& tokenizer, const RunningText::Line& line,
+                    const std::function<void(const std::string&)>& piece) {
+  for (const std::string& each : tokenizer.encode(line.text)) {
+    piece(each);
+  }
+  if (line.has_newline) {
+    piece(newline);
+  }
+}
+
+std::vector<int32_t> encode_line(const Tokenizer& tokenizer, const Vocabulary& vocabulary,
+                                 const RunningText::Line& line) {
+  std::vector<int32_t> ids = vocabulary.encode(tokenizer.encode(line.text));
+  if (line.has_newline) {
+    ids.push_back(vocabulary.id(newline));
+  }
+  return ids;
 }
 
 std::unique_ptr<Tokenizer> make_text_tokenizer(const TokenizerOptions& options,
-                                               std::string_view text) {
+                                               const RunningText& text) {
   TokenizerOptions exact = options;
   exact.exact = true;
-  std::vector<std::string> lines;
-  while (options.kind == "subword" && !text.empty()) {
-    const size_t end = text.find('\n');
-    if (end != 0) {
-      lines.emplace_back(text.substr(0, end));
-    }
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  LineSample sample(text.bytes(), options.subword_sample);
+  if (options.kind == "subword") {
+    text.for_each_line([&](const RunningText::Line& line) {
+      if (!line.text.empty()) {
+        sample.offer(line.text);
+      }
+    });
   }
-  return make_tokenizer(exact, lines);
+  return make_tokenizer(exact, sample.take(text.name()));
 }
 
-Vocabulary build_text_vocabulary(const Tokenizer& tokenizer, std::string_view text,
+Vocabulary build_text_vocabulary(const Tokenizer& tokenizer, const RunningText& text,
                                  int64_t min_count, int64_t max_size) {
-  std::map<std::string, int64_t> counts;
-  for_each_piece(tokenizer, text, [&](const std::string& piece) { ++counts[piece]; });
+  TokenCounts counts;
+  text.for_each_line([&](const RunningText::Line& line) {
+    for_each_piece(tokenizer, line, [&](const std::string& piece) { ++counts[piece]; });
+  });
   return Vocabulary::from_counts(counts, min_count, max_size);
 }
 
-void for_each_piece(const Tokenizer& tokenizer, std::string_view text,
-                    const std::function<void(const std::string&)>& piece) {
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    for (const std::string& each : tokenizer.encode(text.substr(0, end))) {
-      piece(each);
-    }
-    if (end == std::string_view::npos) {
-      return;
-    }
-    piece(newline);
-    text.remove_prefix(end + 1);
-  }
-}
-
-std::vector<int32_t> encode_text(const Tokenizer& tokenizer, const Vocabulary& vocabulary,
-                                 std::string_view text) {
-  std::vector<int32_t> ids;
-  for_each_piece(tokenizer, text,
-                 [&](const std::string& piece) { ids.push_back(vocabulary.id(piece)); });
+IdStore encode_text(const Tokenizer& tokenizer, const Vocabulary& vocabulary,
+                    const RunningText& text) {
+  IdStore ids(text.name(), vocabulary.size());
+  text.for_each_line(
+      [&](const RunningText::Line& line) { ids.append(encode_line(tokenizer, vocabulary, line)); });
   return ids;
 }
 

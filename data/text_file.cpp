@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/file.h"
 #include "core/logging.h"
 #include "data/utf8.h"
 
 namespace heed::data {
 namespace {
 
+constexpr size_t chunk = size_t{1} << 20;
 constexpr size_t longest_line = size_t{16} << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
@@ -77,68 +77,178 @@ void refuse_what_is_no_text(std::string_view bytes, const std::string& name) {
   }
 }
 
-std::string take_line(std::string_view line, size_t number, TextFile& file, InvalidUtf8 policy) {
-  HEED_CHECK_INPUT(line.size() <= longest_line, "data",
-                   "{}:{}: the line has {} bytes, {} are the most; are its newlines missing?",
-                   file.name, number, line.size(), longest_line);
+[[noreturn]] void refuse_length(int64_t bytes, int64_t number, const std::string& name) {
+  throw InputError("data", fmt::format("{}:{}: the line has {} bytes, {} are the most; are its "
+                                       "newlines missing?",
+                                       name, number, bytes, longest_line));
+}
+
+int64_t count_returns(std::string_view bytes) {
+  return std::count(bytes.begin(), bytes.end(), '\r');
+}
+
+void refuse_returns_alone(int64_t count, const std::string& name) {
+  if (count > 1) {
+    refuse(name, "text whose lines end with CR alone", "convert it: tr '\\r' '\\n'");
+  }
+}
+
+// The line as it is to be read, perhaps in `repairs`.
+std::string_view repaired(std::string_view line, int64_t number, const std::string& name,
+                          InvalidUtf8 policy, TextRepairs& repairs) {
+  if (line.size() > longest_line) {
+    refuse_length(static_cast<int64_t>(line.size()), number, name);
+  }
   if (line.ends_with('\r')) {
     line.remove_suffix(1);
-    ++file.carriage_returns;
+    ++repairs.carriage_returns;
   }
   const auto invalid = invalid_utf8_position(line);
   if (!invalid) {
-    return std::string(line);
+    return line;
   }
-  if (policy == InvalidUtf8::replace) {
-    return replace_invalid_utf8(line, file.replaced);
+  HEED_CHECK_INPUT(policy == InvalidUtf8::replace, "data",
+                   "{}:{}: byte {} of the line, 0x{:02X}, is no UTF-8; convert the file "
+                   "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"",
+                   name, number, *invalid + 1, static_cast<unsigned char>(line[*invalid]));
+  repairs.line = replace_invalid_utf8(line, repairs.replaced);
+  return repairs.line;
+}
+
+TextFile all_lines(TextReader& reader) {
+  TextFile file;
+  file.name = reader.name();
+  while (const auto line = reader.next()) {
+    file.lines.emplace_back(*line);
   }
-  throw InputError(
-      "data",
-      fmt::format("{}:{}: byte {} of the line, 0x{:02X}, is no UTF-8; convert the file "
-                  "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"",
-                  file.name, number, *invalid + 1, static_cast<unsigned char>(line[*invalid])));
+  file.carriage_returns = reader.repairs().carriage_returns;
+  file.replaced = reader.repairs().replaced;
+  return file;
 }
 
 }  // namespace
 
+TextReader::TextReader(std::shared_ptr<const InputFile> file, InvalidUtf8 policy)
+    : file_(std::move(file)), name_(file_->path()), policy_(policy) {
+  shown_ = std::chrono::steady_clock::now();
+  refill();
+  HEED_CHECK_INPUT(!window_.empty(), "data", "{} is empty", name_);
+  begin();
+  HEED_CHECK_INPUT(!window_.empty(), "data", "{} is empty but for a byte order mark", name_);
+}
+
+TextReader::TextReader(std::string_view bytes, std::string name, InvalidUtf8 policy)
+    : name_(std::move(name)), policy_(policy), window_(bytes) {
+  begin();
+}
+
+void TextReader::begin() {
+  if (window_.starts_with(byte_order_mark)) {
+    window_.remove_prefix(byte_order_mark.size());
+  }
+  refuse_what_is_no_text(window_, name_);
+}
+
+std::optional<std::string_view> TextReader::next() {
+  for (size_t searched = 0;;) {
+    const size_t end = window_.find('\n', searched);
+    if (end != std::string_view::npos) {
+      const std::string_view line = window_.substr(0, end);
+      window_.remove_prefix(end + 1);
+      return take(line);
+    }
+    searched = window_.size();
+    if (searched > longest_line) {
+      refuse_long_line();
+    }
+    if (!refill()) {
+      break;
+    }
+  }
+  if (window_.empty()) {
+    return std::nullopt;
+  }
+  if (lines_ == 0) {
+    refuse_returns_alone(count_returns(window_), name_);
+  }
+  return take(std::exchange(window_, {}));
+}
+
+// Appends to the window; false at the end of the text.
+bool TextReader::refill() {
+  if (file_ == nullptr) {
+    return false;
+  }
+  buffer_.erase(0, buffer_.size() - window_.size());
+  const size_t kept = buffer_.size();
+  buffer_.resize(kept + chunk);
+  const size_t got = file_->read_at(offset_, buffer_.data() + kept, chunk);
+  buffer_.resize(kept + got);
+  window_ = buffer_;
+  offset_ += static_cast<int64_t>(got);
+  if (got == 0) {
+    file_->check_unchanged();
+  }
+  show_progress();
+  return got > 0;
+}
+
+// Only of what takes long.
+void TextReader::show_progress() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - shown_ >= std::chrono::seconds(20)) {
+    shown_ = now;
+    log::info("data", "{}: {}% read", name_, 100 * offset_ / std::max<int64_t>(1, file_->size()));
+  }
+}
+
+std::string_view TextReader::take(std::string_view line) {
+  return repaired(line, ++lines_, name_, policy_, repairs_);
+}
+
+void TextReader::refuse_long_line() {
+  int64_t length = 0;
+  int64_t returns = 0;
+  bool ended = false;
+  do {
+    const size_t end = window_.find('\n');
+    ended = end != std::string_view::npos;
+    const std::string_view part = window_.substr(0, end);
+    length += static_cast<int64_t>(part.size());
+    returns += count_returns(part);
+    window_ = {};
+  } while (!ended && refill());
+  if (lines_ == 0 && !ended) {
+    refuse_returns_alone(returns, name_);
+  }
+  refuse_length(length, lines_ + 1, name_);
+}
+
+void TextReader::log_repairs() const {
+  if (repairs_.carriage_returns > 0) {
+    log::info("data", "{}: a CR was removed from the end of {} of {} lines", name_,
+              repairs_.carriage_returns, lines_);
+  }
+  if (repairs_.replaced > 0) {
+    log::warning("data", "{}: {} invalid parts were replaced by U+FFFD", name_, repairs_.replaced);
+  }
+}
+
 TextFile parse_text(std::string_view bytes, const std::string& name, InvalidUtf8 policy) {
-  TextFile file;
-  file.name = name;
-  if (bytes.starts_with(byte_order_mark)) {
-    bytes.remove_prefix(byte_order_mark.size());
-  }
-  refuse_what_is_no_text(bytes, name);
-  const bool has_newline = bytes.find('\n') != std::string_view::npos;
-  if (!has_newline && std::count(bytes.begin(), bytes.end(), '\r') > 1) {
-    refuse(name, "text whose lines end with CR alone", "convert it: tr '\\r' '\\n'");
-  }
-  while (!bytes.empty()) {
-    const size_t end = bytes.find('\n');
-    file.lines.push_back(take_line(bytes.substr(0, end), file.lines.size() + 1, file, policy));
-    bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
-  }
-  return file;
+  TextReader reader(bytes, name, policy);
+  return all_lines(reader);
 }
 
 std::string parse_line(std::string_view line, size_t number, const std::string& name,
                        InvalidUtf8 policy) {
-  TextFile file;
-  file.name = name;
-  return take_line(line, number, file, policy);
+  TextRepairs repairs;
+  return std::string(repaired(line, static_cast<int64_t>(number), name, policy, repairs));
 }
 
 TextFile read_text_file(const std::string& path, InvalidUtf8 policy) {
-  const std::string bytes = read_file("data", path);
-  HEED_CHECK_INPUT(!bytes.empty(), "data", "{} is empty", path);
-  TextFile file = parse_text(bytes, path, policy);
-  HEED_CHECK_INPUT(!file.lines.empty(), "data", "{} is empty but for a byte order mark", path);
-  if (file.carriage_returns > 0) {
-    log::info("data", "{}: a CR was removed from the end of {} of {} lines", path,
-              file.carriage_returns, file.lines.size());
-  }
-  if (file.replaced > 0) {
-    log::warning("data", "{}: {} invalid parts were replaced by U+FFFD", path, file.replaced);
-  }
+  TextReader reader(std::make_shared<InputFile>("data", path), policy);
+  TextFile file = all_lines(reader);
+  reader.log_repairs();
   return file;
 }
 

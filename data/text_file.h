@@ -1,17 +1,66 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/export.h"
+#include "core/input_file.h"
 
 // Text files as users have them. Only LF ends a line; a CR before it is removed and counted; a byte
 // order mark is removed; every other character (NUL, VT, FF, U+0085, U+2028) is an ordinary one.
 namespace heed::data {
 
 enum class InvalidUtf8 { error, replace };
+
+// What reading took away or replaced.
+struct TextRepairs {
+  int64_t carriage_returns = 0;
+  int64_t replaced = 0;  // invalid parts turned into U+FFFD
+  std::string line;      // the last line that had such parts
+};
+
+// The lines of a text one after another, a megabyte of it in memory at a time. Throws InputError
+// naming file, line and byte, and the remedy, for what is no UTF-8 text: a folder, an empty file,
+// UTF-16 or UTF-32, compressed and other binary files, HTML, lines ended by CR alone, a line over
+// 16 MiB, invalid UTF-8 (unless it is to be replaced), a file that changes meanwhile.
+class HEED_EXPORT TextReader {
+ public:
+  explicit TextReader(std::shared_ptr<const InputFile> file,
+                      InvalidUtf8 policy = InvalidUtf8::error);
+  // Bytes already at hand; may be none. They have to outlive the reader.
+  TextReader(std::string_view bytes, std::string name, InvalidUtf8 policy = InvalidUtf8::error);
+
+  // Without its end, valid until the next call; none at the end of the text.
+  std::optional<std::string_view> next();
+
+  const std::string& name() const { return name_; }
+  int64_t lines() const { return lines_; }  // until now
+  const TextRepairs& repairs() const { return repairs_; }
+  // Logs them, if there are any.
+  void log_repairs() const;
+
+ private:
+  void begin();
+  bool refill();
+  void show_progress();
+  std::string_view take(std::string_view line);
+  [[noreturn]] void refuse_long_line();
+
+  std::shared_ptr<const InputFile> file_;
+  std::string name_;
+  InvalidUtf8 policy_;
+  std::string buffer_;
+  std::string_view window_;  // what was read and not yet returned
+  int64_t offset_ = 0;       // in the file, where the window ends
+  int64_t lines_ = 0;
+  TextRepairs repairs_;
+  std::chrono::steady_clock::time_point shown_;
+};
 
 struct TextFile {
   std::string name;                // as the user named it, for messages
@@ -20,9 +69,7 @@ struct TextFile {
   int64_t replaced = 0;  // invalid parts turned into U+FFFD
 };
 
-// Throws InputError naming file, line and byte, and the remedy, for what is no UTF-8 text: a
-// missing file, a folder, an empty file, UTF-16 or UTF-32, compressed and other binary files, HTML,
-// lines ended by CR alone, a line over 16 MiB, invalid UTF-8 (unless it is to be replaced).
+// All lines at once. Throws as TextReader does, and for a missing file.
 HEED_EXPORT TextFile read_text_file(const std::string& path,
                                     InvalidUtf8 policy = InvalidUtf8::error);
 

@@ -14,7 +14,8 @@ struct TokenizerOptions {
   std::string kind = "word";  // word, space, character or subword
   bool lowercase = false;
   int64_t subword_size = 8000;  // pieces of a SentencePiece model trained on the training text
-  bool exact = false;           // subword: every space and code point is kept as it is
+  int64_t subword_sample = int64_t{16} << 20;  // bytes of the text that are learned from, about
+  bool exact = false;  // subword: every space and code point is kept as it is
 };
 
 // Text to pieces and back. A trained one travels in the checkpoint as its state.

@@ -16,19 +16,7 @@ Vocabulary::Vocabulary(std::vector<std::string> tokens) : tokens_{"<pad>", "<unk
   }
 }
 
-Vocabulary Vocabulary::build(const std::vector<std::vector<std::string>>& sentences,
-                             int64_t min_count, int64_t max_size) {
-  std::map<std::string, int64_t> counts;
-  for (const auto& sentence : sentences) {
-    for (const std::string& token : sentence) {
-      ++counts[token];
-    }
-  }
-  return from_counts(counts, min_count, max_size);
-}
-
-Vocabulary Vocabulary::from_counts(const std::map<std::string, int64_t>& counts, int64_t min_count,
-                                   int64_t max_size) {
+Vocabulary Vocabulary::from_counts(const TokenCounts& counts, int64_t min_count, int64_t max_size) {
   const Vocabulary special;
   std::vector<std::pair<std::string, int64_t>> order;
   for (const auto& [token, count] : counts) {
@@ -37,8 +25,9 @@ Vocabulary Vocabulary::from_counts(const std::map<std::string, int64_t>& counts,
       order.emplace_back(token, count);
     }
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   if (max_size > 0 && static_cast<int64_t>(order.size()) + special_count > max_size) {
     order.resize(static_cast<size_t>(std::max<int64_t>(0, max_size - special_count)));
   }

@@ -1,14 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/export.h"
 
 namespace heed::data {
+
+// How often each token was seen.
+using TokenCounts = std::unordered_map<std::string, int64_t>;
 
 // Tokens and their ids. The first four are fixed.
 class HEED_EXPORT Vocabulary {
@@ -25,12 +28,7 @@ class HEED_EXPORT Vocabulary {
 
   // Every token seen at least min_count times, most frequent first (equal ones by their bytes), at
   // most max_size with the special ones (0: no limit).
-  static Vocabulary build(const std::vector<std::vector<std::string>>& sentences, int64_t min_count,
-                          int64_t max_size);
-
-  // The same from how often each token was seen.
-  static Vocabulary from_counts(const std::map<std::string, int64_t>& counts, int64_t min_count,
-                                int64_t max_size);
+  static Vocabulary from_counts(const TokenCounts& counts, int64_t min_count, int64_t max_size);
 
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
   int32_t id(const std::string& token) const;  // `unknown` when it is not there

@@ -13,13 +13,14 @@ int main() {
   constexpr int64_t context = 64;
   constexpr int64_t batch_size = 8;
   const std::string line = "to be, or not to be, that is the question:\n";
-  std::string text;
+  std::string lines;
   for (int i = 0; i < 100; ++i) {
-    text += line;
+    lines += line;
   }
+  const data::RunningText text("a line many times", lines);
   const auto tokenizer = data::make_text_tokenizer({.kind = "character"}, text);
   const auto vocabulary = data::build_text_vocabulary(*tokenizer, text, 1, 0);
-  const std::vector<int32_t> ids = data::encode_text(*tokenizer, vocabulary, text);
+  const data::IdStore ids = data::encode_text(*tokenizer, vocabulary, text);
 
   Generator generator(1);
   nn::CausalLmOptions options;
@@ -35,8 +36,7 @@ int main() {
 
   double nats_a_token = 0;
   for (int step = 0; step < 400; ++step) {
-    const auto starts =
-        data::random_windows(batch_size, static_cast<int64_t>(ids.size()), context, generator);
+    const auto starts = data::random_windows(batch_size, ids.size(), context, generator);
     const data::WindowBatch batch = data::make_window_batch(ids, starts, context);
     const Tensor logits =
         model.forward(Tensor::from_vector(batch.input, {batch.rows, batch.width}));
@@ -51,7 +51,7 @@ int main() {
 
   const nn::EvaluationScope evaluation(model);
   const auto state = model.start(1);
-  std::vector<int32_t> next = data::encode_text(*tokenizer, vocabulary, "\n");
+  std::vector<int32_t> next = {vocabulary.id("\n")};
   std::string written;
   for (size_t i = 0; i < line.size(); ++i) {
     const auto length = static_cast<int64_t>(next.size());

@@ -8,40 +8,81 @@
 namespace heed::train {
 namespace {
 
-std::string worded(size_t count, const char* unit, const std::vector<int32_t>& ids) {
-  const std::string_view bytes(reinterpret_cast<const char*>(ids.data()),
-                               ids.size() * sizeof(int32_t));
-  return fmt::format("{} {}, hash {:016x}", count, unit, hash_of(bytes));
+constexpr uint64_t basis = 0xCBF29CE484222325;
+
+uint64_t mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x100000001B3;
+  return hash ^ (hash >> 29);
+}
+
+// hash_of the bytes of ids that come in parts.
+class IdHash {
+ public:
+  explicit IdHash(int64_t count)
+      : hash_(basis ^ (static_cast<uint64_t>(count) * sizeof(int32_t))) {}
+
+  void add(int32_t id) {
+    const uint64_t half = static_cast<uint32_t>(id);
+    if (has_first_) {
+      hash_ = mixed(hash_, first_ | half << 32);
+    }
+    first_ = half;
+    has_first_ = !has_first_;
+  }
+  uint64_t value() const { return has_first_ ? mixed(hash_, first_) : hash_; }
+
+ private:
+  uint64_t hash_;
+  uint64_t first_ = 0;  // half of a word
+  bool has_first_ = false;
+};
+
+std::string worded(int64_t count, const char* unit, const IdHash& hash) {
+  return fmt::format("{} {}, hash {:016x}", count, unit, hash.value());
 }
 
 }  // namespace
 
 uint64_t hash_of(std::string_view bytes) {
-  uint64_t hash = 0xCBF29CE484222325 ^ bytes.size();
+  uint64_t hash = basis ^ bytes.size();
   while (!bytes.empty()) {
     uint64_t word = 0;
     const size_t count = std::min<size_t>(8, bytes.size());
     std::memcpy(&word, bytes.data(), count);
-    hash = (hash ^ word) * 0x100000001B3;
-    hash ^= hash >> 29;
+    hash = mixed(hash, word);
     bytes.remove_prefix(count);
   }
   return hash;
 }
 
-std::string fingerprint(const std::vector<int32_t>& ids) {
-  return worded(ids.size(), "tokens", ids);
+std::string fingerprint(const data::IdStore& ids) {
+  IdHash hash(ids.size());
+  std::vector<int32_t> part;
+  for (int64_t begin = 0; begin < ids.size(); begin += static_cast<int64_t>(part.size())) {
+    part.resize(static_cast<size_t>(std::min<int64_t>(ids.size() - begin, 1 << 16)));
+    ids.read(begin, part);
+    for (const int32_t id : part) {
+      hash.add(id);
+    }
+  }
+  return worded(ids.size(), "tokens", hash);
 }
 
 std::string fingerprint(const std::vector<data::PairExample>& examples) {
-  std::vector<int32_t> ids;
+  int64_t count = 0;
+  for (const data::PairExample& example : examples) {
+    count += static_cast<int64_t>(2 + example.source.size() + example.target.size());
+  }
+  IdHash hash(count);
   for (const data::PairExample& example : examples) {
     for (const auto* side : {&example.source, &example.target}) {
-      ids.push_back(static_cast<int32_t>(side->size()));
-      ids.insert(ids.end(), side->begin(), side->end());
+      hash.add(static_cast<int32_t>(side->size()));
+      for (const int32_t id : *side) {
+        hash.add(id);
+      }
     }
   }
-  return worded(examples.size(), "pairs", ids);
+  return worded(static_cast<int64_t>(examples.size()), "pairs", hash);
 }
 
 }  // namespace heed::train

@@ -7,6 +7,7 @@
 
 #include "core/export.h"
 #include "data/batches.h"
+#include "data/id_store.h"
 
 namespace heed::train {
 
@@ -15,7 +16,7 @@ HEED_EXPORT uint64_t hash_of(std::string_view bytes);
 
 // What a run learns from, in few words: "560 tokens, hash 0123456789abcdef". Other data has another
 // fingerprint, as far as a hash can tell.
-HEED_EXPORT std::string fingerprint(const std::vector<int32_t>& ids);
+HEED_EXPORT std::string fingerprint(const data::IdStore& ids);
 HEED_EXPORT std::string fingerprint(const std::vector<data::PairExample>& examples);
 
 }  // namespace heed::train

@@ -71,12 +71,15 @@ std::vector<int32_t> encode_prompt(const LanguageModel& language_model, const st
     const int32_t line_feed = side.vocabulary.id("\n");
     return {line_feed != Vocabulary::unknown ? line_feed : Vocabulary::special_count};
   }
-  data::for_each_piece(*side.tokenizer, prompt, [&](const std::string& piece) {
-    HEED_CHECK_INPUT(side.vocabulary.id(piece) != Vocabulary::unknown, "generate",
-                     "the prompt holds {}, which is not in the model's vocabulary; it knows {}",
-                     visible(piece), known_tokens(language_model));
+  std::vector<int32_t> ids;
+  data::RunningText("the prompt", prompt).for_each_line([&](const data::RunningText::Line& line) {
+    data::for_each_piece(*side.tokenizer, line, [&](const std::string& piece) {
+      ids.push_back(side.vocabulary.id(piece));
+      HEED_CHECK_INPUT(ids.back() != Vocabulary::unknown, "generate",
+                       "the prompt holds {}, which is not in the model's vocabulary; it knows {}",
+                       visible(piece), known_tokens(language_model));
+    });
   });
-  std::vector<int32_t> ids = data::encode_text(*side.tokenizer, side.vocabulary, prompt);
   HEED_CHECK_INPUT(
       !ids.empty(), "generate",
       "the prompt '{}' holds no token of a {} tokenizer; give it text, or leave it out", prompt,

@@ -29,9 +29,8 @@ bool keeps_text(const DataConfig& data) {
 }
 
 // What of the text its first piece, which nothing predicts, stands for.
-std::string first_piece(const TextSide& side, std::string_view text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  const std::vector<std::string> pieces = side.tokenizer->encode(line);
+std::string first_piece(const TextSide& side, std::string_view first_line) {
+  const std::vector<std::string> pieces = side.tokenizer->encode(first_line);
   return pieces.empty() ? "\n" : side.tokenizer->decode({pieces.front()});
 }
 
@@ -74,62 +73,68 @@ std::unique_ptr<nn::CausalLm> make_causal_lm(const Config& config, int64_t vocab
   return std::make_unique<nn::CausalLm>(options, generator);
 }
 
-RunningText load_training_text(const Config& config) {
+data::RunningText load_training_text(const Config& config) {
   const std::string& name = config.data.train.front();
-  RunningText all{name, data::load_text(name, invalid_utf8_policy(config.data))};
-  if (config.data.validation == tail_of_train) {
-    all.text.resize(data::split_tail(all.text, config.data.validation_share).first.size());
-    all.name += " without its tail";
-  }
-  return all;
+  const auto all = data::RunningText::load(name, invalid_utf8_policy(config.data));
+  return config.data.validation != tail_of_train ? all
+                                                 : all.split_tail(config.data.validation_share)
+                                                       .first.renamed(name + " without its tail");
 }
 
-RunningText load_held_out_text(const Config& config, const CorpusName& name) {
+data::RunningText load_held_out_text(const Config& config, const CorpusName& name) {
   HEED_CHECK_INPUT(name.size() == 1, "data", "a language model reads one text, {} were given",
                    name.size());
   HEED_CHECK_INPUT(!data::is_generator(name.front()), "data",
                    "{} makes pairs of sentences, a language model reads one text", name.front());
   if (name != tail_of_train) {
-    return {name.front(), data::load_text(name.front(), invalid_utf8_policy(config.data))};
+    return data::RunningText::load(name.front(), invalid_utf8_policy(config.data));
   }
   const std::string& train = config.data.train.front();
   HEED_CHECK_INPUT(
       config.data.validation == tail_of_train, "data",
       "the tail of {} was learned from: data.validation held out {}; name another text", train,
       config.data.validation.empty() ? "nothing" : config.data.validation.front());
-  const std::string text = data::load_text(train, invalid_utf8_policy(config.data));
-  return {"the tail of " + train,
-          std::string(data::split_tail(text, config.data.validation_share).second)};
+  return data::RunningText::load(train, invalid_utf8_policy(config.data))
+      .split_tail(config.data.validation_share)
+      .second.renamed("the tail of " + train);
 }
 
-TextSide build_text_side(const Config& config, const RunningText& train) {
+TextSide build_text_side(const Config& config, const data::RunningText& train) {
   TextSide side;
   side.tokenizer = data::make_text_tokenizer(
-      {config.data.tokenizer, config.data.lowercase, config.data.subword_size}, train.text);
-  side.vocabulary = data::build_text_vocabulary(*side.tokenizer, train.text, config.data.min_count,
+      {config.data.tokenizer, config.data.lowercase, config.data.subword_size}, train);
+  side.vocabulary = data::build_text_vocabulary(*side.tokenizer, train, config.data.min_count,
                                                 config.data.max_vocabulary);
-  check_vocabulary(side, config.data, train.name);
+  check_vocabulary(side, config.data, train.name());
   log::info("data", "vocabulary: {}", side.vocabulary.size());
   return side;
 }
 
-EncodedText encode_running_text(const LanguageModel& language_model, RunningText text) {
+EncodedText encode_running_text(const LanguageModel& language_model,
+                                const data::RunningText& text) {
   const TextSide& side = language_model.text;
-  EncodedText encoded;
-  encoded.name = std::move(text.name);
-  encoded.ids = data::encode_text(*side.tokenizer, side.vocabulary, text.text);
-  HEED_CHECK_INPUT(encoded.ids.size() >= 2, "data",
+  EncodedText encoded{text.name(), {text.name(), side.vocabulary.size()}, {}};
+  int64_t characters = 0;
+  int64_t first_characters = 0;
+  int64_t unknown = 0;
+  text.for_each_line([&](const data::RunningText::Line& line) {
+    if (characters == 0) {
+      first_characters = count_characters(first_piece(side, line.text));
+    }
+    characters += count_characters(line.text) + (line.has_newline ? 1 : 0);
+    const auto ids = data::encode_line(*side.tokenizer, side.vocabulary, line);
+    unknown += std::count(ids.begin(), ids.end(), data::Vocabulary::unknown);
+    encoded.ids.append(ids);
+  });
+  const int64_t tokens = encoded.ids.size();
+  HEED_CHECK_INPUT(tokens >= 2, "data",
                    "{} has {} tokens, at least 2 are needed: one to read, one to predict",
-                   encoded.name, encoded.ids.size());
-  const int64_t characters = count_characters(text.text);
+                   encoded.name, tokens);
   if (keeps_text(language_model.config.data)) {
-    encoded.characters = characters - count_characters(first_piece(side, text.text));
+    encoded.characters = characters - first_characters;
   }
-  const auto unknown =
-      std::count(encoded.ids.begin(), encoded.ids.end(), data::Vocabulary::unknown);
-  const auto tokens = static_cast<double>(encoded.ids.size());
-  log::info("data", "{}: {} tokens, {} characters, {:.2f}% unknown", encoded.name,
-            encoded.ids.size(), characters, 100.0 * static_cast<double>(unknown) / tokens);
+  log::info("data", "{}: {} tokens, {} characters, {:.2f}% unknown", encoded.name, tokens,
+            characters, 100.0 * static_cast<double>(unknown) / static_cast<double>(tokens));
   return encoded;
 }
 
@@ -151,17 +156,13 @@ TextLoss text_loss(LanguageModel& language_model, const EncodedText& text) {
   const nn::EvaluationScope evaluation(*language_model.model);
   const Config& config = language_model.config;
   const CrossEntropyOptions options{config.train.label_smoothing, data::Vocabulary::padding};
-  const auto starts =
-      data::sequential_windows(static_cast<int64_t>(text.ids.size()), config.model.context);
+  const int64_t context = config.model.context;
+  const data::SequentialWindows windows(text.ids.size(), context, config.decode.batch_size);
   TextLoss total;
   total.characters = text.characters;
-  const auto rows = static_cast<size_t>(config.decode.batch_size);
-  for (size_t begin = 0; begin < starts.size(); begin += rows) {
+  for (int64_t i = 0; i < windows.batches(); ++i) {
     check_stop();
-    const auto first = starts.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = first + static_cast<std::ptrdiff_t>(std::min(rows, starts.size() - begin));
-    const data::WindowBatch batch =
-        data::make_window_batch(text.ids, {first, last}, config.model.context);
+    const data::WindowBatch batch = data::make_window_batch(text.ids, windows.starts(i), context);
     const CrossEntropy sums =
         cross_entropy(language_model.model->forward(input_of(batch)), output_of(batch), options);
     total.loss += sums.loss.item();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/export.h"
+#include "data/text_corpus.h"
 #include "data/windows.h"
 #include "nn/models/causal_lm.h"
 #include "train/checkpoint.h"
@@ -34,27 +35,24 @@ HEED_EXPORT std::unique_ptr<nn::CausalLm> make_causal_lm(const Config& config, i
                                                          Generator& generator);
 
 // A running text as its config names it: a file, heed's own sources, or the tail of data.train.
-struct RunningText {
-  std::string name;  // for messages
-  std::string text;
-};
 // data.train without the tail when that is held out.
-HEED_EXPORT RunningText load_training_text(const Config& config);
+HEED_EXPORT data::RunningText load_training_text(const Config& config);
 // Throws InputError for the tail of a text that was learned whole.
-HEED_EXPORT RunningText load_held_out_text(const Config& config, const CorpusName& name);
+HEED_EXPORT data::RunningText load_held_out_text(const Config& config, const CorpusName& name);
 
-HEED_EXPORT TextSide build_text_side(const Config& config, const RunningText& train);
+HEED_EXPORT TextSide build_text_side(const Config& config, const data::RunningText& train);
 
 struct EncodedText {
   std::string name;
-  std::vector<int32_t> ids;
+  data::IdStore ids;
   // Of the tokens that are predicted: all but the first. None where the tokenizer does not keep the
   // text (word, space).
   std::optional<int64_t> characters;
 };
 
 // Logs how much it is. Throws InputError when nothing in it could be predicted.
-HEED_EXPORT EncodedText encode_running_text(const LanguageModel& language_model, RunningText text);
+HEED_EXPORT EncodedText encode_running_text(const LanguageModel& language_model,
+                                            const data::RunningText& text);
 
 // A batch's tensors.
 HEED_EXPORT Tensor input_of(const data::WindowBatch& batch);

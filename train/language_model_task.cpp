@@ -15,7 +15,7 @@ namespace heed::train {
 namespace {
 
 void warn_of_a_short_text(const EncodedText& text, int64_t context, const char* outcome) {
-  const auto tokens = static_cast<int64_t>(text.ids.size());
+  const int64_t tokens = text.ids.size();
   if (tokens <= context) {
     log::warning("data",
                  "{} has {} tokens, one window of model.context = {} needs {} (the last is only "
@@ -31,11 +31,11 @@ LanguageModelTask::LanguageModelTask(const Config& config, const Checkpoint* sav
     language_model_ = restore_language_model(*saved);
   }
   language_model_.config = config;
-  RunningText train = load_training_text(config);
+  const data::RunningText train = load_training_text(config);
   if (saved == nullptr) {
     language_model_.text = build_text_side(config, train);
   }
-  train_ = encode_running_text(language_model_, std::move(train));
+  train_ = encode_running_text(language_model_, train);
   warn_of_a_short_text(train_, config.model.context, "longer contexts are never learned");
   language_model_.training_data = fingerprint(train_.ids);
   if (saved != nullptr) {
@@ -56,24 +56,23 @@ int64_t LanguageModelTask::plan_epoch(Generator& generator) {
   const Config& config = language_model_.config;
   const int64_t width = config.model.context;
   const int64_t rows = config.data.batch_size;
-  const auto ids = static_cast<int64_t>(train_.ids.size());
   if (config.data.windows == "random") {
-    const int64_t batches = std::max<int64_t>(1, ids / (rows * width));
-    starts_ = data::random_windows(batches * rows, ids, width, generator);
+    data::RandomWindows windows(train_.ids.size(), width, rows, generator);
+    const int64_t batches = windows.batches();
+    starts_ = [windows = std::move(windows)](int64_t batch) { return windows.starts(batch); };
     return batches;
   }
-  starts_ = data::sequential_windows(ids, width);
-  generator.shuffle(starts_);
-  return (static_cast<int64_t>(starts_.size()) + rows - 1) / rows;
+  data::SequentialWindows windows(train_.ids.size(), width, rows);
+  windows.shuffle(generator);
+  const int64_t batches = windows.batches();
+  starts_ = [windows = std::move(windows)](int64_t batch) { return windows.starts(batch); };
+  return batches;
 }
 
 BatchLoss LanguageModelTask::loss(int64_t batch) {
   const Config& config = language_model_.config;
-  const int64_t begin = batch * config.data.batch_size;
-  const int64_t end =
-      std::min(begin + config.data.batch_size, static_cast<int64_t>(starts_.size()));
-  const data::WindowBatch windows = data::make_window_batch(
-      train_.ids, {starts_.begin() + begin, starts_.begin() + end}, config.model.context);
+  const data::WindowBatch windows =
+      data::make_window_batch(train_.ids, starts_(batch), config.model.context);
   const CrossEntropy sums =
       cross_entropy(language_model_.model->forward(input_of(windows)), output_of(windows),
                     {config.train.label_smoothing, data::Vocabulary::padding});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/export.h"
@@ -26,7 +27,8 @@ class HEED_EXPORT LanguageModelTask final : public Task {
   LanguageModel language_model_;
   EncodedText train_;
   EncodedText validation_;
-  std::vector<int64_t> starts_;  // of the epoch's windows, batch after batch
+  // Where the windows of a batch of the epoch begin.
+  std::function<std::vector<int64_t>(int64_t batch)> starts_;
 };
 
 }  // namespace heed::train

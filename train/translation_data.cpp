@@ -13,12 +13,14 @@ TextSide build_side(const Config& config, const std::vector<std::string>& texts,
   TextSide side;
   side.tokenizer = data::make_tokenizer(
       {config.data.tokenizer, config.data.lowercase, config.data.subword_size}, texts);
-  std::vector<std::vector<std::string>> sentences;
+  data::TokenCounts counts;
   for (const std::string& text : texts) {
-    sentences.push_back(side.tokenizer->encode(text));
+    for (const std::string& piece : side.tokenizer->encode(text)) {
+      ++counts[piece];
+    }
   }
   side.vocabulary =
-      data::Vocabulary::build(sentences, config.data.min_count, config.data.max_vocabulary);
+      data::Vocabulary::from_counts(counts, config.data.min_count, config.data.max_vocabulary);
   check_vocabulary(side, config.data, name);
   return side;
 }

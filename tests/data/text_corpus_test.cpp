@@ -13,9 +13,22 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::string> pieces_of(const Tokenizer& tokenizer, std::string_view text) {
+std::string all_of(const RunningText& text) {
+  std::string all;
+  text.for_each_line([&](const RunningText::Line& line) {
+    all += line.text;
+    all += line.has_newline ? "\n" : "";
+  });
+  return all;
+}
+
+RunningText at_hand(std::string_view text) { return {"a text", std::string(text)}; }
+
+std::vector<std::string> pieces_of(const Tokenizer& tokenizer, const RunningText& text) {
   std::vector<std::string> pieces;
-  for_each_piece(tokenizer, text, [&](const std::string& piece) { pieces.push_back(piece); });
+  text.for_each_line([&](const RunningText::Line& line) {
+    for_each_piece(tokenizer, line, [&](const std::string& piece) { pieces.push_back(piece); });
+  });
   return pieces;
 }
 
@@ -23,13 +36,15 @@ std::vector<std::string> pieces_of(const Tokenizer& tokenizer, std::string_view 
 std::string streamed(const Tokenizer& tokenizer, std::string_view text) {
   TextStream stream(tokenizer);
   std::string result;
-  for_each_piece(tokenizer, text, [&](const std::string& piece) { result += stream.add(piece); });
+  for (const std::string& piece : pieces_of(tokenizer, at_hand(text))) {
+    result += stream.add(piece);
+  }
   return result;
 }
 
 TEST(OwnSources, HoldTheFilesOfTheProject) {
   const std::string text(own_sources_text());
-  EXPECT_EQ(text, load_text("sources"));
+  EXPECT_EQ(text, all_of(RunningText::load("sources")));
   EXPECT_TRUE(text.starts_with("==== README.md ====\n\n# heed\n")) << text.substr(0, 100);
   EXPECT_THAT(text, HasSubstr("\n==== data/text_corpus.h ====\n\n#pragma once\n"));
   EXPECT_THAT(text, HasSubstr("\n==== docs/architecture.md ====\n\n# Architecture\n"));
@@ -42,17 +57,17 @@ TEST(RunningText, IsAFileWithItsLines) {
   const test::TemporaryFolder folder;
   const std::string path = folder / "a.txt";
   write_file("test", path, "\xEF\xBB\xBFone\r\n\n\ttwo é");
-  EXPECT_EQ(load_text(path), "one\n\n\ttwo é\n");
+  EXPECT_EQ(all_of(RunningText::load(path)), "one\n\n\ttwo é\n");
   write_file("test", path, "one \xFF\n");
-  EXPECT_EQ(load_text(path, InvalidUtf8::replace), "one \uFFFD\n");
-  EXPECT_THROW(load_text(path), InputError);
-  EXPECT_THROW(load_text(folder / "none.txt"), InputError);
+  EXPECT_EQ(all_of(RunningText::load(path, InvalidUtf8::replace)), "one \uFFFD\n");
+  EXPECT_THROW(RunningText::load(path), InputError);
+  EXPECT_THROW(RunningText::load(folder / "none.txt"), InputError);
 }
 
 TEST(RunningText, TheTailIsCutBetweenCharacters) {
   const auto halves = [](std::string_view text, double share) {
-    const auto [head, rest] = split_tail(text, share);
-    return std::vector<std::string>{std::string(head), std::string(rest)};
+    const auto [head, rest] = at_hand(text).split_tail(share);
+    return std::vector<std::string>{all_of(head), all_of(rest)};
   };
   EXPECT_THAT(halves("0123456789", 0.1), ElementsAre("012345678", "9"));
   EXPECT_THAT(halves("0123456789", 0.25), ElementsAre("0123456", "789"));
@@ -63,11 +78,11 @@ TEST(RunningText, TheTailIsCutBetweenCharacters) {
 TEST(RunningText, EveryTokenizerKeepsTheLines) {
   const std::string text = "the cat,\n\n  sat on é\n";
   const auto make = [&](const std::string& kind) {
-    return make_text_tokenizer({.kind = kind, .subword_size = 30}, text);
+    return make_text_tokenizer({.kind = kind, .subword_size = 30}, at_hand(text));
   };
-  EXPECT_THAT(pieces_of(*make("word"), text),
+  EXPECT_THAT(pieces_of(*make("word"), at_hand(text)),
               ElementsAre("the", "cat", ",", "\n", "\n", "sat", "on", "é", "\n"));
-  EXPECT_EQ(pieces_of(*make("character"), text).size(), 21U);
+  EXPECT_EQ(pieces_of(*make("character"), at_hand(text)).size(), 21U);
   EXPECT_EQ(streamed(*make("word"), text), "the cat,\n\nsat on é\n");
   EXPECT_EQ(streamed(*make("space"), text), "the cat,\n\nsat on é\n");
   // These two keep every space as well.
@@ -77,19 +92,20 @@ TEST(RunningText, EveryTokenizerKeepsTheLines) {
 
 TEST(RunningText, SubwordsDoNotNormalise) {
   const std::string text = "ﬁne  ½ tab\there   \n    four, 1 2  3\n";  // a ligature, a fraction
-  const auto tokenizer = make_text_tokenizer({.kind = "subword", .subword_size = 40}, text);
+  const auto tokenizer =
+      make_text_tokenizer({.kind = "subword", .subword_size = 40}, at_hand(text));
   EXPECT_EQ(streamed(*tokenizer, text), text);
 }
 
 TEST(RunningText, BecomesIds) {
-  const auto tokenizer = make_text_tokenizer({.kind = "character"}, "");
-  const Vocabulary vocabulary = build_text_vocabulary(*tokenizer, "abba\nab\n", 1, 0);
+  const auto tokenizer = make_text_tokenizer({.kind = "character"}, at_hand(""));
+  const Vocabulary vocabulary = build_text_vocabulary(*tokenizer, at_hand("abba\nab\n"), 1, 0);
   EXPECT_EQ(vocabulary.token(4), "a") << "the most frequent, the smallest of equal ones";
   EXPECT_EQ(vocabulary.token(5), "b");
   EXPECT_EQ(vocabulary.token(6), "\n");
-  EXPECT_THAT(encode_text(*tokenizer, vocabulary, "b\nxa"), ElementsAre(5, 6, 1, 4));
-  EXPECT_EQ(build_text_vocabulary(*tokenizer, "abba\nab\n", 3, 0).size(), 6);
-  EXPECT_EQ(build_text_vocabulary(*tokenizer, "abba\nab\n", 1, 5).size(), 5);
+  EXPECT_THAT(encode_text(*tokenizer, vocabulary, at_hand("b\nxa")).all(), ElementsAre(5, 6, 1, 4));
+  EXPECT_EQ(build_text_vocabulary(*tokenizer, at_hand("abba\nab\n"), 3, 0).size(), 6);
+  EXPECT_EQ(build_text_vocabulary(*tokenizer, at_hand("abba\nab\n"), 1, 5).size(), 5);
 }
 
 }  // namespace

@@ -24,6 +24,16 @@ Tokens tokens_of(const Vocabulary& vocabulary) {
   return tokens;
 }
 
+Vocabulary built(const std::vector<Tokens>& sentences, int64_t min_count, int64_t max_size) {
+  TokenCounts counts;
+  for (const Tokens& sentence : sentences) {
+    for (const std::string& token : sentence) {
+      ++counts[token];
+    }
+  }
+  return Vocabulary::from_counts(counts, min_count, max_size);
+}
+
 const std::vector<Tokens> sentences = {{"b", "a", "é", "b"}, {"c", "b", "a"}, {"z", "é"}, {}};
 
 TEST(Vocabulary, TheFirstFourTokensAreFixed) {
@@ -35,31 +45,31 @@ TEST(Vocabulary, TheFirstFourTokensAreFixed) {
 }
 
 TEST(Vocabulary, OrdersByCountThenByBytes) {
-  EXPECT_THAT(tokens_of(Vocabulary::build(sentences, 1, 0)),
+  EXPECT_THAT(tokens_of(built(sentences, 1, 0)),
               ElementsAre("<pad>", "<unk>", "<s>", "</s>", "b", "a", "é", "c", "z"));
-  EXPECT_EQ(Vocabulary::build(sentences, 1, 0).state(),
-            Vocabulary::build({sentences.rbegin(), sentences.rend()}, 1, 0).state())
+  EXPECT_EQ(built(sentences, 1, 0).state(),
+            built({sentences.rbegin(), sentences.rend()}, 1, 0).state())
       << "the order of the sentences is no matter";
 }
 
 TEST(Vocabulary, LeavesOutRareTokensAndWhatIsPastTheSize) {
-  EXPECT_THAT(tokens_of(Vocabulary::build(sentences, 2, 0)),
+  EXPECT_THAT(tokens_of(built(sentences, 2, 0)),
               ElementsAre("<pad>", "<unk>", "<s>", "</s>", "b", "a", "é"));
-  EXPECT_THAT(tokens_of(Vocabulary::build(sentences, 1, 6)),
+  EXPECT_THAT(tokens_of(built(sentences, 1, 6)),
               ElementsAre("<pad>", "<unk>", "<s>", "</s>", "b", "a"));
-  EXPECT_EQ(Vocabulary::build(sentences, 1, 9).size(), 9);
-  EXPECT_EQ(Vocabulary::build(sentences, 1, 3).size(), 4) << "the special ones always stay";
-  EXPECT_EQ(Vocabulary::build(sentences, 4, 0).size(), 4);
+  EXPECT_EQ(built(sentences, 1, 9).size(), 9);
+  EXPECT_EQ(built(sentences, 1, 3).size(), 4) << "the special ones always stay";
+  EXPECT_EQ(built(sentences, 4, 0).size(), 4);
 }
 
 TEST(Vocabulary, EncodesAndDecodes) {
-  const Vocabulary vocabulary = Vocabulary::build(sentences, 2, 0);
+  const Vocabulary vocabulary = built(sentences, 2, 0);
   EXPECT_THAT(vocabulary.encode({"a", "é", "c", "b", ""}), ElementsAre(5, 6, 1, 4, 1));
   EXPECT_THAT(vocabulary.decode({2, 5, 6, 1, 4, 3, 0, 0}), ElementsAre("a", "é", "<unk>", "b"));
 }
 
 TEST(Vocabulary, TheTextOfASpecialTokenIsNoSpecialToken) {
-  const Vocabulary vocabulary = Vocabulary::build({{"<s>", "<pad>", "</s>", "a"}}, 1, 0);
+  const Vocabulary vocabulary = built({{"<s>", "<pad>", "</s>", "a"}}, 1, 0);
   EXPECT_EQ(vocabulary.size(), 5);
   EXPECT_THAT(vocabulary.encode({"<s>", "</s>", "<pad>", "<unk>", "a"}),
               ElementsAre(1, 1, 1, 1, 4));

@@ -13,7 +13,23 @@ namespace {
 
 using ::testing::ElementsAre;
 
-const std::vector<int32_t> ids = {10, 11, 12, 13, 14, 15, 16};
+IdStore store_of(const std::vector<int32_t>& ids) {
+  IdStore store("a text", 300);
+  store.append(ids);
+  return store;
+}
+
+const IdStore ids = store_of({10, 11, 12, 13, 14, 15, 16});
+
+template <typename Windows>
+std::vector<int64_t> all_starts(const Windows& windows) {
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < windows.batches(); ++i) {
+    const auto starts = windows.starts(i);
+    all.insert(all.end(), starts.begin(), starts.end());
+  }
+  return all;
+}
 
 TEST(Windows, ReadIdsAndPredictTheNextOnes) {
   const WindowBatch batch = make_window_batch(ids, {0, 3}, 3);
@@ -39,12 +55,15 @@ TEST(Windows, NeedAnIdToPredict) {
 }
 
 TEST(Windows, OneAfterAnotherPredictEveryIdButTheFirstOnce) {
-  EXPECT_THAT(sequential_windows(7, 3), ElementsAre(0, 3));
-  EXPECT_THAT(sequential_windows(8, 3), ElementsAre(0, 3, 6));
-  EXPECT_THAT(sequential_windows(2, 100), ElementsAre(0));
-  EXPECT_TRUE(sequential_windows(1, 3).empty());
+  EXPECT_THAT(all_starts(SequentialWindows(7, 3, 4)), ElementsAre(0, 3));
+  EXPECT_THAT(all_starts(SequentialWindows(8, 3, 1)), ElementsAre(0, 3, 6));
+  EXPECT_THAT(all_starts(SequentialWindows(2, 100, 1)), ElementsAre(0));
+  EXPECT_EQ(SequentialWindows(1, 3, 2).batches(), 0);
+  EXPECT_EQ(SequentialWindows(0, 3, 2).batches(), 0);
+  EXPECT_THAT(SequentialWindows(8, 3, 2).starts(0), ElementsAre(0, 3));
+  EXPECT_THAT(SequentialWindows(8, 3, 2).starts(1), ElementsAre(6));
   std::multiset<int32_t> predicted;
-  for (const int64_t start : sequential_windows(7, 2)) {
+  for (const int64_t start : all_starts(SequentialWindows(7, 2, 2))) {
     const WindowBatch batch = make_window_batch(ids, {start}, 2);
     predicted.insert(batch.output.begin(), batch.output.end());
   }
@@ -67,6 +86,29 @@ TEST(Windows, RandomOnesComeFromEverywhereAlike) {
   EXPECT_EQ(random_windows(5, 1000, 3, again), random_windows(5, 1000, 3, other));
   EXPECT_NE(random_windows(5, 1000, 3, again), random_windows(5, 1000, 3, generator));
   EXPECT_THAT(random_windows(2, 3, 5, generator), ElementsAre(0, 0)) << "a text below one window";
+}
+
+TEST(Windows, AreShuffledAsAListOfThemWouldBe) {
+  SequentialWindows windows(1001, 3, 8);
+  std::vector<int64_t> expected = all_starts(windows);
+  Generator generator(5);
+  Generator other(5);
+  generator.shuffle(expected);
+  windows.shuffle(other);
+  EXPECT_EQ(all_starts(windows), expected);
+  EXPECT_EQ(generator.state(), other.state());
+}
+
+TEST(Windows, RandomOnesAreDrawnAgainForAnyBatch) {
+  Generator generator(5);
+  Generator other(5);
+  const std::vector<int64_t> expected = random_windows(12 * 8, 1000, 10, generator);
+  const RandomWindows windows(1000, 10, 8, other);
+  EXPECT_EQ(windows.batches(), 12) << "as many as 1,000 ids fill";
+  EXPECT_EQ(generator.state(), other.state());
+  EXPECT_EQ(all_starts(windows), expected);
+  EXPECT_EQ(windows.starts(7), std::vector<int64_t>(expected.begin() + 56, expected.begin() + 64));
+  EXPECT_EQ(RandomWindows(5, 10, 8, other).batches(), 1);
 }
 
 }  // namespace

@@ -33,6 +33,15 @@ std::string refusal(const Action& action) {
   return "none";
 }
 
+std::string all_of(const data::RunningText& text) {
+  std::string all;
+  text.for_each_line([&](const data::RunningText::Line& line) {
+    all += line.text;
+    all += line.has_newline ? "\n" : "";
+  });
+  return all;
+}
+
 class LanguageModels : public testing::Test {
  protected:
   void SetUp() override {
@@ -68,18 +77,18 @@ class LanguageModels : public testing::Test {
 
 TEST_F(LanguageModels, TheTailIsHeldOut) {
   const Config config = config_with({});
-  const RunningText train = load_training_text(config);
-  const RunningText tail_text = load_held_out_text(config, config.data.validation);
+  const data::RunningText train = load_training_text(config);
+  const data::RunningText tail_text = load_held_out_text(config, config.data.validation);
   const std::string whole = read_file("test", path("text.txt"));
-  EXPECT_EQ(train.text + tail_text.text, whole);
-  EXPECT_NEAR(static_cast<double>(tail_text.text.size()), 0.1 * static_cast<double>(whole.size()),
-              2);
-  EXPECT_EQ(train.name, path("text.txt") + " without its tail");
-  EXPECT_EQ(tail_text.name, "the tail of " + path("text.txt"));
+  EXPECT_EQ(all_of(train) + all_of(tail_text), whole);
+  EXPECT_NEAR(static_cast<double>(all_of(tail_text).size()),
+              0.1 * static_cast<double>(whole.size()), 2);
+  EXPECT_EQ(train.name(), path("text.txt") + " without its tail");
+  EXPECT_EQ(tail_text.name(), "the tail of " + path("text.txt"));
   // With a text of its own for validation, all of the other is learned.
   const Config files = config_with({"data.validation=" + path("text.txt")});
-  EXPECT_EQ(load_training_text(files).text, whole);
-  EXPECT_EQ(load_held_out_text(files, files.data.test).text, whole);
+  EXPECT_EQ(all_of(load_training_text(files)), whole);
+  EXPECT_EQ(all_of(load_held_out_text(files, files.data.test)), whole);
   EXPECT_EQ(refusal([&] { load_held_out_text(files, {"tail"}); }),
             "[data] the tail of " + path("text.txt") +
                 " was learned from: data.validation held out " + path("text.txt") +
@@ -97,7 +106,7 @@ TEST_F(LanguageModels, TextsThatWillNotDoAreWorded) {
   write_file("test", path("short.txt"), "a");
   const LanguageModel model = model_with({});
   EXPECT_EQ(refusal([&] {
-              encode_running_text(model, {"short.txt", "a"});
+              encode_running_text(model, {"short.txt", std::string("a")});
             }),
             "[data] short.txt has 1 tokens, at least 2 are needed: one to read, one to predict");
 }
@@ -109,18 +118,18 @@ TEST_F(LanguageModels, LossOfAText) {
       encode_running_text(model, load_held_out_text(model.config, model.config.data.validation));
   const nn::EvaluationScope evaluation(*model.model);
   const int64_t context = model.config.model.context;
-  const auto count = static_cast<int64_t>(text.ids.size());
+  const std::vector<int32_t> ids = text.ids.all();
+  const auto count = static_cast<int64_t>(ids.size());
   double nll = 0;
   int64_t tokens = 0;
   for (int64_t begin = 0; begin + 1 < count; begin += context) {
     const int64_t length = std::min(context, count - 1 - begin);
     const Tensor input = Tensor::from_vector(
-        std::vector<int32_t>(text.ids.begin() + begin, text.ids.begin() + begin + length),
-        {1, length});
+        std::vector<int32_t>(ids.begin() + begin, ids.begin() + begin + length), {1, length});
     const auto logits = log_softmax(model.model->forward(input)).to_doubles();
     const int64_t vocabulary = model.text.vocabulary.size();
     for (int64_t t = 0; t < length; ++t) {
-      nll -= logits[static_cast<size_t>(t * vocabulary + text.ids[begin + t + 1])];
+      nll -= logits[static_cast<size_t>(t * vocabulary + ids[static_cast<size_t>(begin + t + 1)])];
       ++tokens;
     }
   }

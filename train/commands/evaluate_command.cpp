@@ -160,15 +160,15 @@ void write_alignments(const Options& options, Translator& translator, EncodedCor
 
 // The tail of a text that has changed since is not what was held out of it.
 void warn_of_other_text(const LanguageModel& language_model) {
-  const RunningText train = load_training_text(language_model.config);
-  const std::string now = fingerprint(data::encode_text(
-      *language_model.text.tokenizer, language_model.text.vocabulary, train.text));
+  const data::RunningText train = load_training_text(language_model.config);
+  const std::string now = fingerprint(
+      data::encode_text(*language_model.text.tokenizer, language_model.text.vocabulary, train));
   if (!language_model.training_data.empty() && now != language_model.training_data) {
     log::warning(
         "evaluate",
         "{} has changed since the training: it was {}, it is {}; part of the tail may have "
         "been learned",
-        train.name, language_model.training_data, now);
+        train.name(), language_model.training_data, now);
   }
 }
 

@@ -1,0 +1,83 @@
+#include "core/input_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "core/error.h"
+
+namespace heed {
+namespace {
+
+// Of a descriptor: at `offset`, or where it stands when that is negative.
+size_t read_fully(int file, int64_t offset, char* into, size_t count, std::string_view area,
+                  const std::string& path) {
+  size_t done = 0;
+  while (done < count) {
+    const ssize_t got =
+        offset < 0 ? ::read(file, into + done, count - done)
+                   : ::pread(file, into + done, count - done, offset + static_cast<int64_t>(done));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    HEED_CHECK_INPUT(got >= 0, area, "{}: cannot be read: {}", path, std::strerror(errno));
+    if (got == 0) {
+      break;
+    }
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+}  // namespace
+
+InputFile::InputFile(std::string_view area, const std::string& path)
+    : area_(area), path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  HEED_CHECK_INPUT(
+      file_.valid(), area, "{}: {}", path,
+      errno == ENOENT ? "no such file" : fmt::format("cannot be read: {}", std::strerror(errno)));
+  struct stat status {};
+  HEED_CHECK_INPUT(::fstat(file_.number(), &status) == 0, area, "{}: {}", path,
+                   std::strerror(errno));
+  HEED_CHECK_INPUT(!S_ISDIR(status.st_mode), area, "{}: is a folder, a file is expected", path);
+  if (S_ISREG(status.st_mode)) {
+    opened_ = version();
+    size_ = opened_.size;
+    return;
+  }
+  copy_ = std::make_unique<ScratchFile>(path);
+  std::vector<char> buffer(size_t{1} << 16);
+  while (const size_t got =
+             read_fully(file_.number(), -1, buffer.data(), buffer.size(), area, path)) {
+    copy_->append(buffer.data(), got);
+  }
+  size_ = copy_->size();
+}
+
+size_t InputFile::read_at(int64_t offset, char* into, size_t count) const {
+  if (copy_ == nullptr) {
+    return read_fully(file_.number(), offset, into, count, area_, path_);
+  }
+  const auto there =
+      std::min(count, static_cast<size_t>(std::max<int64_t>(0, copy_->size() - offset)));
+  copy_->read_at(offset, into, there);
+  return there;
+}
+
+InputFile::Version InputFile::version() const {
+  struct stat status {};
+  HEED_CHECK_INPUT(::fstat(file_.number(), &status) == 0, area_, "{}: {}", path_,
+                   std::strerror(errno));
+  return {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+void InputFile::check_unchanged() const {
+  HEED_CHECK_INPUT(copy_ != nullptr || version() == opened_, area_,
+                   "{} was written to while it was read; start again when it stands still", path_);
+}
+
+}  // namespace heed
