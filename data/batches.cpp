@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/error.h"
 #include "data/vocabulary.h"
@@ -9,38 +10,16 @@
 namespace heed::data {
 namespace {
 
-int64_t width_of(const PairExample& example) {
-  return static_cast<int64_t>(std::max(example.source.size(), example.target.size() + 1));
-}
-
-// Neighbours go together until a limit is reached.
-void cut(const std::vector<PairExample>& examples, const std::vector<size_t>& order,
-         const BatchLimits& limits, std::vector<std::vector<size_t>>& batches) {
-  std::vector<size_t> batch;
-  int64_t width = 0;
-  for (const size_t index : order) {
-    const int64_t wider = std::max(width, width_of(examples[index]));
-    const auto rows = static_cast<int64_t>(batch.size()) + 1;
-    const bool full =
-        rows > limits.sentences || (limits.tokens > 0 && rows * wider > limits.tokens);
-    if (full && !batch.empty()) {
-      batches.push_back(std::move(batch));
-      batch.clear();
-      width = 0;
-    }
-    width = std::max(width, width_of(examples[index]));
-    batch.push_back(index);
-  }
-  if (!batch.empty()) {
-    batches.push_back(std::move(batch));
-  }
+int64_t width_of(const PairStore& examples, size_t index) {
+  return static_cast<int64_t>(
+      std::max(examples.source_length(index), examples.target_length(index) + 1));
 }
 
 // About how many sentences a batch holds.
-size_t sentences_a_batch(const std::vector<PairExample>& examples, const BatchLimits& limits) {
+size_t sentences_a_batch(const PairStore& examples, const BatchLimits& limits) {
   int64_t width = 0;
-  for (const PairExample& example : examples) {
-    width += width_of(example);
+  for (size_t i = 0; i < examples.size(); ++i) {
+    width += width_of(examples, i);
   }
   const auto count = static_cast<int64_t>(examples.size());
   const int64_t by_tokens =
@@ -48,17 +27,23 @@ size_t sentences_a_batch(const std::vector<PairExample>& examples, const BatchLi
   return static_cast<size_t>(std::max<int64_t>(1, std::min(limits.sentences, by_tokens)));
 }
 
+std::vector<uint32_t> all_of(const PairStore& examples) {
+  std::vector<uint32_t> order(examples.size());
+  std::iota(order.begin(), order.end(), uint32_t{0});
+  return order;
+}
+
 }  // namespace
 
-PairBatch make_batch(const std::vector<PairExample>& examples, const std::vector<size_t>& indices) {
+PairBatch make_batch(const PairStore& examples, std::span<const uint32_t> indices) {
   PairBatch batch;
-  batch.indices = indices;
-  for (const size_t index : indices) {
-    const PairExample& example = examples[index];
-    batch.source_width = std::max(batch.source_width, static_cast<int64_t>(example.source.size()));
-    batch.target_width =
-        std::max(batch.target_width, static_cast<int64_t>(example.target.size()) + 1);
-    batch.target_tokens += static_cast<int64_t>(example.target.size()) + 1;
+  batch.indices.assign(indices.begin(), indices.end());
+  for (const uint32_t index : indices) {
+    const auto target = static_cast<int64_t>(examples.target_length(index)) + 1;
+    batch.source_width =
+        std::max(batch.source_width, static_cast<int64_t>(examples.source_length(index)));
+    batch.target_width = std::max(batch.target_width, target);
+    batch.target_tokens += target;
   }
   batch.source_width = std::max<int64_t>(batch.source_width, 1);
   const auto source_cells = static_cast<size_t>(batch.size() * batch.source_width);
@@ -67,7 +52,7 @@ PairBatch make_batch(const std::vector<PairExample>& examples, const std::vector
   batch.target_input.assign(target_cells, Vocabulary::padding);
   batch.target_output.assign(target_cells, Vocabulary::padding);
   for (size_t row = 0; row < indices.size(); ++row) {
-    const PairExample& example = examples[indices[row]];
+    const PairExample example = examples.at(indices[row]);
     batch.source_lengths.push_back(static_cast<int64_t>(example.source.size()));
     std::copy(example.source.begin(), example.source.end(),
               batch.source.begin() + static_cast<int64_t>(row) * batch.source_width);
@@ -80,37 +65,54 @@ PairBatch make_batch(const std::vector<PairExample>& examples, const std::vector
   return batch;
 }
 
-std::vector<std::vector<size_t>> plan_epoch(const std::vector<PairExample>& examples,
-                                            const BatchLimits& limits, Generator& generator) {
-  std::vector<size_t> order(examples.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  generator.shuffle(order);
-  const size_t pool = static_cast<size_t>(limits.pool) * sentences_a_batch(examples, limits);
-  std::vector<std::vector<size_t>> batches;
-  for (size_t begin = 0; begin < order.size(); begin += pool) {
-    const size_t end = std::min(order.size(), begin + pool);
-    std::vector<size_t> part(order.begin() + static_cast<int64_t>(begin),
-                             order.begin() + static_cast<int64_t>(end));
-    std::stable_sort(part.begin(), part.end(), [&](size_t a, size_t b) {
-      return std::pair(examples[a].target.size(), examples[a].source.size()) <
-             std::pair(examples[b].target.size(), examples[b].source.size());
-    });
-    cut(examples, part, limits, batches);
+BatchPlan::BatchPlan(const PairStore& examples, std::vector<uint32_t> order,
+                     const BatchLimits& limits, size_t pool)
+    : order_(std::move(order)) {
+  Range batch{0, 0};
+  int64_t width = 0;
+  const auto end_batch = [&](size_t next) {
+    if (batch.count > 0) {
+      batches_.push_back(batch);
+    }
+    batch = {static_cast<uint32_t>(next), 0};
+    width = 0;
+  };
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const int64_t wider = std::max(width, width_of(examples, order_[i]));
+    const int64_t rows = int64_t{batch.count} + 1;
+    if (i % pool == 0 || rows > limits.sentences ||
+        (limits.tokens > 0 && rows * wider > limits.tokens)) {
+      end_batch(i);
+    }
+    width = std::max(width, width_of(examples, order_[i]));
+    ++batch.count;
   }
-  generator.shuffle(batches);
-  return batches;
+  end_batch(order_.size());
 }
 
-std::vector<std::vector<size_t>> plan_by_length(const std::vector<PairExample>& examples,
-                                                const BatchLimits& limits) {
-  std::vector<size_t> order(examples.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return examples[a].source.size() > examples[b].source.size();
+BatchPlan plan_epoch(const PairStore& examples, const BatchLimits& limits, Generator& generator) {
+  std::vector<uint32_t> order = all_of(examples);
+  generator.shuffle(order);
+  const size_t pool = static_cast<size_t>(limits.pool) * sentences_a_batch(examples, limits);
+  for (size_t begin = 0; begin < order.size(); begin += pool) {
+    const auto first = order.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(pool, order.size() - begin));
+    std::stable_sort(first, last, [&](uint32_t a, uint32_t b) {
+      return std::pair(examples.target_length(a), examples.source_length(a)) <
+             std::pair(examples.target_length(b), examples.source_length(b));
+    });
+  }
+  BatchPlan plan(examples, std::move(order), limits, pool);
+  plan.shuffle(generator);
+  return plan;
+}
+
+BatchPlan plan_by_length(const PairStore& examples, const BatchLimits& limits) {
+  std::vector<uint32_t> order = all_of(examples);
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return examples.source_length(a) > examples.source_length(b);
   });
-  std::vector<std::vector<size_t>> batches;
-  cut(examples, order, limits, batches);
-  return batches;
+  return {examples, std::move(order), limits, SIZE_MAX};
 }
 
 }  // namespace heed::data

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/export.h"
@@ -18,12 +21,50 @@ struct SentencePair {
 // Of each target word the positions of the source words it translates.
 using WordAlignment = std::vector<std::vector<int>>;
 
-struct PairCorpus {
-  std::string name;
-  std::vector<SentencePair> pairs;
-  std::vector<WordAlignment> alignments;  // one a pair where the truth is known, else empty
-  int64_t empty_dropped = 0;              // pairs with an empty or blank side
-  int64_t extra_columns = 0;              // lines with more than two columns, the rest ignored
+// A pair during a visit.
+struct PairView {
+  std::string_view source;
+  std::string_view target;
+  const WordAlignment* alignment = nullptr;  // where the truth is known
+  bool further_columns = false;              // its line has more than two columns
+};
+
+// Where the pairs of a corpus come from.
+class HEED_EXPORT PairSource {
+ public:
+  virtual ~PairSource() = default;
+  enum class Pass { first, later };
+  // Visits all pairs until `visit` returns false. The first pass checks all and logs what it found.
+  virtual void scan(Pass pass, const std::function<bool(const PairView&)>& visit) const = 0;
+};
+
+// Sentence pairs with text on both sides. Those of files are read anew each time and not held.
+class HEED_EXPORT PairCorpus {
+ public:
+  // Reads all once. Without drop_empty an empty or blank side is an InputError.
+  PairCorpus(std::string name, std::shared_ptr<const PairSource> source, bool drop_empty = true);
+
+  const std::string& name() const { return name_; }
+  int64_t size() const { return size_; }
+  int64_t empty_dropped() const { return empty_dropped_; }  // pairs with an empty or blank side
+  int64_t extra_columns() const { return extra_columns_; }  // lines with more than two columns
+  int64_t source_bytes() const { return source_bytes_; }
+  int64_t target_bytes() const { return target_bytes_; }
+
+  void for_each(const std::function<void(const PairView&)>& visit) const;
+  // Until `visit` returns false.
+  void scan(const std::function<bool(const PairView&)>& visit) const;
+  // At most so many.
+  std::vector<SentencePair> first(size_t count) const;
+
+ private:
+  std::string name_;
+  std::shared_ptr<const PairSource> source_;
+  int64_t size_ = 0;
+  int64_t empty_dropped_ = 0;
+  int64_t extra_columns_ = 0;
+  int64_t source_bytes_ = 0;
+  int64_t target_bytes_ = 0;
 };
 
 struct CorpusOptions {

@@ -10,7 +10,25 @@
 namespace heed::data {
 namespace {
 
-PairCorpus grammar(const GeneratorRequest& request) {
+// Pairs that are held, with their alignments.
+class GeneratedPairs final : public PairSource {
+ public:
+  void add(SentencePair pair, WordAlignment alignment) {
+    pairs_.emplace_back(std::move(pair), std::move(alignment));
+  }
+  void scan(Pass /*pass*/, const std::function<bool(const PairView&)>& visit) const override {
+    for (const auto& [pair, alignment] : pairs_) {
+      if (!visit({pair.source, pair.target, &alignment})) {
+        return;
+      }
+    }
+  }
+
+ private:
+  std::vector<std::pair<SentencePair, WordAlignment>> pairs_;
+};
+
+std::shared_ptr<const PairSource> grammar(const GeneratorRequest& request) {
   GrammarOptions options;
   options.count = request.count;
   options.split = request.split;
@@ -19,10 +37,10 @@ PairCorpus grammar(const GeneratorRequest& request) {
     options.min_length = request.lengths->first;
     options.max_length = request.lengths->second;
   }
-  PairCorpus corpus;
+  auto corpus = std::make_shared<GeneratedPairs>();
   for (GrammarSentence& sentence : generate_grammar(options)) {
-    corpus.pairs.push_back({std::move(sentence.source), std::move(sentence.target)});
-    corpus.alignments.push_back(std::move(sentence.alignment));
+    corpus->add({std::move(sentence.source), std::move(sentence.target)},
+                std::move(sentence.alignment));
   }
   return corpus;
 }
@@ -30,12 +48,12 @@ PairCorpus grammar(const GeneratorRequest& request) {
 // Strings of digits and their reversal. Each split draws from a stream of its own; strings of a
 // few digits are so few that the splits share some. The test asks for longer ones than the other
 // splits hold: does the model extrapolate?
-PairCorpus reverse(const GeneratorRequest& request) {
+std::shared_ptr<const PairSource> reverse(const GeneratorRequest& request) {
   const std::pair default_lengths = {1, request.split == Split::test ? 30 : 25};
   constexpr uint64_t first_stream = 0x7265766572736500;
   const auto [least, most] = request.lengths.value_or(default_lengths);
   Generator generator(request.seed, first_stream + static_cast<uint64_t>(request.split));
-  PairCorpus corpus;
+  auto corpus = std::make_shared<GeneratedPairs>();
   for (int64_t i = 0; i < request.count; ++i) {
     const int length =
         least + static_cast<int>(generator.below(static_cast<uint64_t>(most - least + 1)));
@@ -48,8 +66,7 @@ PairCorpus reverse(const GeneratorRequest& request) {
       alignment.push_back({length - 1 - d});
     }
     pair.target.assign(pair.source.rbegin(), pair.source.rend());
-    corpus.pairs.push_back(std::move(pair));
-    corpus.alignments.push_back(std::move(alignment));
+    corpus->add(std::move(pair), std::move(alignment));
   }
   return corpus;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ struct GeneratorRequest {
   uint64_t seed = 1;
 };
 
-using PairGenerator = PairCorpus (*)(const GeneratorRequest& request);
+using PairGenerator = std::shared_ptr<const PairSource> (*)(const GeneratorRequest& request);
 
 std::string generator_names();  // "grammar, reverse"
 

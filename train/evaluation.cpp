@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "autograd/functions.h"
@@ -31,13 +32,13 @@ std::optional<double> alignment_accuracy(Translator& translator, const EncodedCo
   if (corpus.alignments.empty()) {
     return std::nullopt;
   }
-  const auto attention = forced_attention(translator, corpus);
+  const auto attention = forced_attention(translator, corpus.examples);
   int64_t words = 0;
   int64_t right = 0;
   for (size_t i = 0; i < corpus.examples.size(); ++i) {
     const data::WordAlignment& truth = corpus.alignments[i];
     // Only where a piece is a word on both sides can the truth be compared.
-    if (attention[i].empty() || corpus.examples[i].target.size() != truth.size()) {
+    if (attention[i].empty() || corpus.examples.target_length(i) != truth.size()) {
       continue;
     }
     for (size_t j = 0; j < truth.size(); ++j) {
@@ -61,10 +62,10 @@ CorpusLoss corpus_loss(Translator& translator, const EncodedCorpus& corpus) {
   const CrossEntropyOptions options{translator.config.train.label_smoothing,
                                     data::Vocabulary::padding};
   CorpusLoss total;
-  for (const auto& plan :
-       data::plan_by_length(corpus.examples, {translator.config.decode.batch_size, 0})) {
+  const auto plan = data::plan_by_length(corpus.examples, {translator.config.decode.batch_size, 0});
+  for (size_t i = 0; i < plan.size(); ++i) {
     check_stop();
-    const data::PairBatch batch = data::make_batch(corpus.examples, plan);
+    const data::PairBatch batch = data::make_batch(corpus.examples, plan[i]);
     const auto output = translator.model->forward(source_of(batch), target_input_of(batch), false);
     const CrossEntropy loss = cross_entropy(output.logits, target_output_of(batch), options);
     total.loss += loss.loss.item();
@@ -75,28 +76,28 @@ CorpusLoss corpus_loss(Translator& translator, const EncodedCorpus& corpus) {
 }
 
 std::vector<std::vector<std::vector<float>>> forced_attention(Translator& translator,
-                                                              const EncodedCorpus& corpus) {
+                                                              const data::PairStore& examples) {
   const nn::EvaluationScope evaluation(*translator.model);
-  std::vector<std::vector<std::vector<float>>> all(corpus.examples.size());
-  for (const auto& plan :
-       data::plan_by_length(corpus.examples, {translator.config.decode.batch_size, 0})) {
+  std::vector<std::vector<std::vector<float>>> all(examples.size());
+  const auto plan = data::plan_by_length(examples, {translator.config.decode.batch_size, 0});
+  for (size_t i = 0; i < plan.size(); ++i) {
     check_stop();
-    const data::PairBatch batch = data::make_batch(corpus.examples, plan);
+    const data::PairBatch batch = data::make_batch(examples, plan[i]);
     const auto output = translator.model->forward(source_of(batch), target_input_of(batch), true);
     if (!output.attention.defined()) {
       return all;
     }
     const auto weights = to_dtype(output.attention, DType::f32).to_vector<float>();
     auto at = weights.begin();
-    for (size_t row = 0; row < plan.size(); ++row) {
-      const auto steps = static_cast<int64_t>(corpus.examples[plan[row]].target.size()) + 1;
+    for (size_t row = 0; row < plan[i].size(); ++row) {
+      const auto steps = static_cast<int64_t>(examples.target_length(plan[i][row])) + 1;
       std::vector<std::vector<float>> rows;
       for (int64_t t = 0; t < batch.target_width; ++t, at += batch.source_width) {
         if (t < steps) {
           rows.emplace_back(at, at + batch.source_lengths[row]);
         }
       }
-      all[plan[row]] = in_source_order(translator.config, std::move(rows));
+      all[plan[i][row]] = in_source_order(translator.config, std::move(rows));
     }
   }
   return all;
@@ -106,10 +107,10 @@ std::vector<std::vector<std::vector<std::vector<float>>>> head_attention(
     Translator& translator, const data::SentencePair& pair) {
   const nn::EvaluationScope evaluation(*translator.model);
   const Config& config = translator.config;
-  const std::vector<data::PairExample> examples = {
-      {encode_source(config, translator.text.source, pair.source),
-       translator.text.target.encode(pair.target)}};
-  const data::PairBatch batch = data::make_batch(examples, {0});
+  data::PairStore examples = pair_store(translator.text, "a pair");
+  examples.append({encode_source(config, translator.text.source, pair.source),
+                   translator.text.target.encode(pair.target)});
+  const data::PairBatch batch = data::make_batch(examples, std::array{uint32_t{0}});
   const auto output = translator.model->forward(source_of(batch), target_input_of(batch), true);
   std::vector<std::vector<std::vector<std::vector<float>>>> layers;
   for (const Tensor& weights : output.layer_attention) {  // (1, H, T, S)

@@ -41,7 +41,7 @@ HEED_EXPORT Evaluation evaluate(Translator& translator, const EncodedCorpus& cor
 // Attention of the reference translations, forced: of each example a row for every target piece
 // and the end, in source order. Empty rows without attention.
 HEED_EXPORT std::vector<std::vector<std::vector<float>>> forced_attention(
-    Translator& translator, const EncodedCorpus& corpus);
+    Translator& translator, const data::PairStore& examples);
 
 // The same of one pair, by decoder layer and head: [layer][head][piece][source]. Empty for models
 // without heads.

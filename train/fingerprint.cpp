@@ -68,13 +68,10 @@ std::string fingerprint(const data::IdStore& ids) {
   return worded(ids.size(), "tokens", hash);
 }
 
-std::string fingerprint(const std::vector<data::PairExample>& examples) {
-  int64_t count = 0;
-  for (const data::PairExample& example : examples) {
-    count += static_cast<int64_t>(2 + example.source.size() + example.target.size());
-  }
-  IdHash hash(count);
-  for (const data::PairExample& example : examples) {
+std::string fingerprint(const data::PairStore& examples) {
+  IdHash hash(2 * static_cast<int64_t>(examples.size()) + examples.tokens());
+  for (size_t i = 0; i < examples.size(); ++i) {
+    const data::PairExample example = examples.at(i);
     for (const auto* side : {&example.source, &example.target}) {
       hash.add(static_cast<int32_t>(side->size()));
       for (const int32_t id : *side) {

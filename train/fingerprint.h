@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/export.h"
-#include "data/batches.h"
 #include "data/id_store.h"
+#include "data/pair_store.h"
 
 namespace heed::train {
 
@@ -17,6 +17,6 @@ HEED_EXPORT uint64_t hash_of(std::string_view bytes);
 // What a run learns from, in few words: "560 tokens, hash 0123456789abcdef". Other data has another
 // fingerprint, as far as a hash can tell.
 HEED_EXPORT std::string fingerprint(const data::IdStore& ids);
-HEED_EXPORT std::string fingerprint(const std::vector<data::PairExample>& examples);
+HEED_EXPORT std::string fingerprint(const data::PairStore& examples);
 
 }  // namespace heed::train

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/export.h"
@@ -21,10 +22,10 @@ struct HEED_EXPORT TextSide {
   std::unique_ptr<data::Tokenizer> tokenizer;
   data::Vocabulary vocabulary;
 
-  std::vector<std::string> encode_pieces(const std::string& text) const {
+  std::vector<std::string> encode_pieces(std::string_view text) const {
     return tokenizer->encode(text);
   }
-  std::vector<int32_t> encode(const std::string& text) const {
+  std::vector<int32_t> encode(std::string_view text) const {
     return vocabulary.encode(encode_pieces(text));
   }
 

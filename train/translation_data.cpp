@@ -1,38 +1,61 @@
 #include "train/translation_data.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/error.h"
 #include "core/logging.h"
+#include "data/line_sample.h"
 
 namespace heed::train {
 namespace {
 
-TextSide build_side(const Config& config, const std::vector<std::string>& texts,
-                    const std::string& name) {
+using Side = std::string_view data::PairView::*;
+
+// Of one side of the corpus or of several, one after another.
+TextSide build_side(const Config& config, const data::PairCorpus& corpus,
+                    const std::vector<Side>& sides, int64_t bytes, const std::string& name) {
+  const auto for_each = [&](const std::function<void(std::string_view)>& visit) {
+    for (const Side side : sides) {
+      corpus.for_each([&](const data::PairView& pair) { visit(pair.*side); });
+    }
+  };
+  const data::TokenizerOptions options{config.data.tokenizer, config.data.lowercase,
+                                       config.data.subword_size};
+  data::LineSample sample(bytes, options.subword_sample);
+  if (options.kind == "subword") {
+    for_each([&](std::string_view text) { sample.offer(text); });
+  }
   TextSide side;
-  side.tokenizer = data::make_tokenizer(
-      {config.data.tokenizer, config.data.lowercase, config.data.subword_size}, texts);
+  side.tokenizer = data::make_tokenizer(options, sample.take(name));
   data::TokenCounts counts;
-  for (const std::string& text : texts) {
+  for_each([&](std::string_view text) {
     for (const std::string& piece : side.tokenizer->encode(text)) {
       ++counts[piece];
     }
-  }
+  });
   side.vocabulary =
       data::Vocabulary::from_counts(counts, config.data.min_count, config.data.max_vocabulary);
   check_vocabulary(side, config.data, name);
   return side;
 }
 
-// The columns of a corpus.
-std::vector<std::string> texts_of(const data::PairCorpus& corpus,
-                                  std::string data::SentencePair::*side) {
-  std::vector<std::string> texts;
-  for (const data::SentencePair& pair : corpus.pairs) {
-    texts.push_back(pair.*side);
+data::PairExample example_of(const Config& config, const TranslationText& text,
+                             const data::PairView& pair) {
+  return {encode_source(config, text.source, pair.source), text.target.encode(pair.target)};
+}
+
+enum class Fit { fits, too_long, over_ratio };
+
+Fit fit_of(const DataConfig& data, const data::PairExample& example) {
+  const size_t source = example.source.size() - (data.source_end ? 1 : 0);
+  const size_t longer = std::max(source, example.target.size());
+  const size_t shorter = std::max<size_t>(1, std::min(source, example.target.size()));
+  if (longer > static_cast<size_t>(data.max_length)) {
+    return Fit::too_long;
   }
-  return texts;
+  const double ratio = static_cast<double>(longer) / static_cast<double>(shorter);
+  return data.max_ratio > 0 && ratio > data.max_ratio ? Fit::over_ratio : Fit::fits;
 }
 
 Tensor ids_of(const std::vector<int32_t>& ids, const data::PairBatch& batch, int64_t width) {
@@ -42,24 +65,25 @@ Tensor ids_of(const std::vector<int32_t>& ids, const data::PairBatch& batch, int
 }  // namespace
 
 TranslationText build_text(const Config& config, const data::PairCorpus& train) {
-  std::vector<std::string> sources = texts_of(train, &data::SentencePair::source);
-  const std::vector<std::string> targets = texts_of(train, &data::SentencePair::target);
+  const Side source = &data::PairView::source;
+  const Side target = &data::PairView::target;
   if (config.data.shared_vocabulary) {
-    sources.insert(sources.end(), targets.begin(), targets.end());
-    TextSide both = build_side(config, sources, train.name);
+    TextSide both = build_side(config, train, {source, target},
+                               train.source_bytes() + train.target_bytes(), train.name());
     log::info("data", "vocabulary of both sides: {}", both.vocabulary.size());
-    TextSide target{data::restore_tokenizer(both.tokenizer->state()), both.vocabulary};
-    return {std::move(both), std::move(target)};
+    TextSide copy{data::restore_tokenizer(both.tokenizer->state()), both.vocabulary};
+    return {std::move(both), std::move(copy)};
   }
-  TranslationText text{build_side(config, sources, train.name + ", source"),
-                       build_side(config, targets, train.name + ", target")};
+  TranslationText text{
+      build_side(config, train, {source}, train.source_bytes(), train.name() + ", source"),
+      build_side(config, train, {target}, train.target_bytes(), train.name() + ", target")};
   log::info("data", "vocabularies: {} source, {} target", text.source.vocabulary.size(),
             text.target.vocabulary.size());
   return text;
 }
 
 std::vector<int32_t> encode_source(const Config& config, const TextSide& side,
-                                   const std::string& text) {
+                                   std::string_view text) {
   std::vector<int32_t> ids = side.encode(text);
   if (config.data.reverse_source) {
     std::reverse(ids.begin(), ids.end());
@@ -70,54 +94,61 @@ std::vector<int32_t> encode_source(const Config& config, const TextSide& side,
   return ids;
 }
 
+data::PairStore pair_store(const TranslationText& text, const std::string& name, int64_t expected) {
+  return {name, std::max(text.source.vocabulary.size(), text.target.vocabulary.size()), expected};
+}
+
 EncodedCorpus encode_corpus(const Config& config, const TranslationText& text,
-                            data::PairCorpus corpus, LengthFilter filter) {
+                            const data::PairCorpus& corpus, CorpusUse use) {
   EncodedCorpus encoded;
-  encoded.name = corpus.name;
+  encoded.name = corpus.name();
+  encoded.examples = pair_store(text, corpus.name(), corpus.size());
   int64_t too_long = 0;
   int64_t over_ratio = 0;
   int64_t unknown = 0;
   int64_t tokens = 0;
-  const auto longest = static_cast<size_t>(config.data.max_length);
-  for (size_t i = 0; i < corpus.pairs.size(); ++i) {
-    data::SentencePair& pair = corpus.pairs[i];
-    data::PairExample example{encode_source(config, text.source, pair.source),
-                              text.target.encode(pair.target)};
-    const size_t source_size = example.source.size() - (config.data.source_end ? 1 : 0);
-    const size_t target_size = example.target.size();
-    if (filter == LengthFilter::apply) {
-      if (std::max(source_size, target_size) > longest) {
-        ++too_long;
-        continue;
-      }
-      const auto longer = static_cast<double>(std::max(source_size, target_size));
-      const auto shorter =
-          static_cast<double>(std::max<size_t>(1, std::min(source_size, target_size)));
-      if (config.data.max_ratio > 0 && longer / shorter > config.data.max_ratio) {
-        ++over_ratio;
-        continue;
-      }
+  corpus.for_each([&](const data::PairView& pair) {
+    const data::PairExample example = example_of(config, text, pair);
+    const Fit fit = use == CorpusUse::training ? fit_of(config.data, example) : Fit::fits;
+    if (fit != Fit::fits) {
+      ++(fit == Fit::too_long ? too_long : over_ratio);
+      return;
     }
     for (const auto* side : {&example.source, &example.target}) {
       unknown += std::count(side->begin(), side->end(), data::Vocabulary::unknown);
       tokens += static_cast<int64_t>(side->size());
     }
-    encoded.target_tokens += static_cast<int64_t>(target_size) + 1;
-    encoded.examples.push_back(std::move(example));
-    encoded.pairs.push_back(std::move(pair));
-    if (!corpus.alignments.empty()) {
-      encoded.alignments.push_back(std::move(corpus.alignments[i]));
+    encoded.target_tokens += static_cast<int64_t>(example.target.size()) + 1;
+    encoded.examples.append(example);
+    if (use == CorpusUse::evaluation) {
+      encoded.pairs.push_back({std::string(pair.source), std::string(pair.target)});
+      if (pair.alignment != nullptr) {
+        encoded.alignments.push_back(*pair.alignment);
+      }
     }
-  }
+  });
   log::info(
       "data", "{}: {} pairs ({} empty, {} too long (> {} tokens), {} over ratio), {:.2f}% unknown",
-      corpus.name, encoded.examples.size(), corpus.empty_dropped, too_long, longest, over_ratio,
+      corpus.name(), encoded.examples.size(), corpus.empty_dropped(), too_long,
+      config.data.max_length, over_ratio,
       100.0 * static_cast<double>(unknown) / std::max<double>(1, static_cast<double>(tokens)));
   HEED_CHECK_INPUT(!encoded.examples.empty(), "data",
                    "{}: no pair is left ({} were longer than data.max_length = {}, {} over "
                    "data.max_ratio)",
-                   corpus.name, too_long, longest, over_ratio);
+                   corpus.name(), too_long, config.data.max_length, over_ratio);
   return encoded;
+}
+
+std::vector<data::SentencePair> first_learned(const Config& config, const TranslationText& text,
+                                              const data::PairCorpus& corpus, size_t count) {
+  std::vector<data::SentencePair> pairs;
+  corpus.scan([&](const data::PairView& pair) {
+    if (pairs.size() < count && fit_of(config.data, example_of(config, text, pair)) == Fit::fits) {
+      pairs.push_back({std::string(pair.source), std::string(pair.target)});
+    }
+    return pairs.size() < count;
+  });
+  return pairs;
 }
 
 data::PairCorpus load_corpus(const Config& config, const CorpusName& name, data::Split split) {

@@ -26,11 +26,11 @@ TranslationTask::TranslationTask(const Config& config, const Checkpoint* saved) 
     translator_ = restore_translator(*saved);
   }
   translator_.config = config;
-  data::PairCorpus train = load_corpus(config, config.data.train, data::Split::train);
+  const data::PairCorpus train = load_corpus(config, config.data.train, data::Split::train);
   if (saved == nullptr) {
     translator_.text = build_text(config, train);
   }
-  train_ = encode_corpus(config, translator_.text, std::move(train), LengthFilter::apply);
+  train_ = encode_corpus(config, translator_.text, train, CorpusUse::training);
   translator_.training_data = fingerprint(train_.examples);
   if (saved != nullptr) {
     check_same_data(*saved, translator_.training_data, train_.name);
@@ -39,7 +39,7 @@ TranslationTask::TranslationTask(const Config& config, const Checkpoint* saved) 
     validation_ =
         encode_corpus(config, translator_.text,
                       load_corpus(config, config.data.validation, data::Split::validation),
-                      LengthFilter::keep_all);
+                      CorpusUse::evaluation);
   }
   if (saved == nullptr) {
     Generator initial = generator_of(config.run.seed, Stream::initialization);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "core/export.h"
 #include "train/task.h"
 #include "train/translator.h"
@@ -26,7 +24,7 @@ class HEED_EXPORT TranslationTask final : public Task {
   Translator translator_;
   EncodedCorpus train_;
   EncodedCorpus validation_;
-  std::vector<std::vector<size_t>> plan_;
+  data::BatchPlan plan_;
 };
 
 }  // namespace heed::train

@@ -107,8 +107,8 @@ std::unique_ptr<nn::TranslationModel> make_translation_model(const Config& confi
 void check_fits(const Translator& translator, const EncodedCorpus& corpus) {
   const size_t most = most_tokens(translator);
   for (size_t i = 0; i < corpus.examples.size(); ++i) {
-    const data::PairExample& example = corpus.examples[i];
-    const size_t tokens = std::max(example.source.size(), example.target.size() + 1);
+    const size_t tokens =
+        std::max(corpus.examples.source_length(i), corpus.examples.target_length(i) + 1);
     HEED_CHECK_INPUT(tokens <= most, "data",
                      "{}: '{}' or its translation has {} tokens, the model's positions end at {}; "
                      "raise model.context, or leave the pair out",
@@ -146,22 +146,25 @@ std::vector<std::vector<float>> in_source_order(const Config& config,
 std::vector<std::vector<Translation>> translate(Translator& translator,
                                                 const std::vector<std::string>& texts,
                                                 const DecodeConfig& decode, bool with_attention) {
-  std::vector<data::PairExample> examples;
+  data::PairStore examples = pair_store(translator.text, "the sentences");
   for (const std::string& text : texts) {
-    examples.push_back({encode_source(translator.config, translator.text.source, text), {}});
-    check_source(translator, examples.back().source, fmt::format("sentence {}", examples.size()));
+    const data::PairExample example{encode_source(translator.config, translator.text.source, text),
+                                    {}};
+    check_source(translator, example.source, fmt::format("sentence {}", examples.size() + 1));
+    examples.append(example);
   }
-  const auto is_empty = [&](const data::PairExample& example) {
-    return example.source.size() <= (translator.config.data.source_end ? 1U : 0U);
+  const auto is_empty = [&](uint32_t index) {
+    return examples.source_length(index) <= (translator.config.data.source_end ? 1U : 0U);
   };
   nn::DecodingOptions options = decoding_options(decode);
   options.with_attention = with_attention;
   std::vector<std::vector<Translation>> results(texts.size());
-  for (const auto& plan : data::plan_by_length(examples, {decode.batch_size, 0})) {
+  const data::BatchPlan plan = data::plan_by_length(examples, {decode.batch_size, 0});
+  for (size_t i = 0; i < plan.size(); ++i) {
     check_stop();
-    std::vector<size_t> indices;
-    for (const size_t index : plan) {
-      if (is_empty(examples[index])) {
+    std::vector<uint32_t> indices;
+    for (const uint32_t index : plan[i]) {
+      if (is_empty(index)) {
         results[index].emplace_back();
       } else {
         indices.push_back(index);

@@ -19,11 +19,19 @@ using ::testing::Pair;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 
+std::vector<WordAlignment> alignments(const PairCorpus& corpus) {
+  std::vector<WordAlignment> result;
+  corpus.for_each([&](const PairView& pair) {
+    if (pair.alignment != nullptr) {
+      result.push_back(*pair.alignment);
+    }
+  });
+  return result;
+}
+
 std::vector<std::pair<std::string, std::string>> texts(const PairCorpus& corpus) {
   std::vector<std::pair<std::string, std::string>> result;
-  for (const SentencePair& pair : corpus.pairs) {
-    result.emplace_back(pair.source, pair.target);
-  }
+  corpus.for_each([&](const PairView& pair) { result.emplace_back(pair.source, pair.target); });
   return result;
 }
 
@@ -39,10 +47,10 @@ TEST_F(Corpora, ATsvFileGivesSourceAndTarget) {
   const std::string file = write("fra.tsv", "Go.\tVa !\nHi there.\tSalut à tous.\n");
   const PairCorpus corpus = load_pair_corpus({file}, Split::train);
   EXPECT_THAT(texts(corpus), ElementsAre(Pair("Go.", "Va !"), Pair("Hi there.", "Salut à tous.")));
-  EXPECT_EQ(corpus.name, file);
-  EXPECT_THAT(corpus.alignments, IsEmpty());
-  EXPECT_EQ(corpus.empty_dropped, 0);
-  EXPECT_EQ(corpus.extra_columns, 0);
+  EXPECT_EQ(corpus.name(), file);
+  EXPECT_THAT(alignments(corpus), IsEmpty());
+  EXPECT_EQ(corpus.empty_dropped(), 0);
+  EXPECT_EQ(corpus.extra_columns(), 0);
 }
 
 TEST_F(Corpora, FurtherColumnsAreIgnoredCountedAndSaid) {
@@ -53,7 +61,7 @@ TEST_F(Corpora, FurtherColumnsAreIgnoredCountedAndSaid) {
   const std::string log = GetCapturedStderr();
   EXPECT_THAT(texts(corpus),
               ElementsAre(Pair("Go.", "Va !"), Pair("Hi.", "Salut."), Pair("Run!", "Cours !")));
-  EXPECT_EQ(corpus.extra_columns, 2);
+  EXPECT_EQ(corpus.extra_columns(), 2);
   EXPECT_EQ(without_folder(log),
             "[data] fra.txt: 2 lines have more than two columns; the others were ignored\n");
 }
@@ -71,7 +79,7 @@ TEST_F(Corpora, EmptyAndBlankSidesAreLeftOutAndCounted) {
   const PairCorpus corpus = load_pair_corpus({file}, Split::train);
   GetCapturedStderr();
   EXPECT_THAT(texts(corpus), ElementsAre(Pair("Go.", "Va !"), Pair("A.", "B."), Pair("À.", "é")));
-  EXPECT_EQ(corpus.empty_dropped, 6);
+  EXPECT_EQ(corpus.empty_dropped(), 6);
 }
 
 TEST_F(Corpora, EmptySidesAreAnErrorWhenAskedFor) {
@@ -113,8 +121,8 @@ TEST_F(Corpora, TwoFilesRunParallel) {
   const PairCorpus corpus = load_pair_corpus({source, target}, Split::train);
   EXPECT_THAT(texts(corpus), ElementsAre(Pair("Go.", "Va !"), Pair("Hi.\tthere", "Salut."),
                                          Pair("Run!", "Cours !")));
-  EXPECT_EQ(without_folder(corpus.name), "train.en + train.fr");
-  EXPECT_EQ(corpus.empty_dropped, 1);
+  EXPECT_EQ(without_folder(corpus.name()), "train.en + train.fr");
+  EXPECT_EQ(corpus.empty_dropped(), 1);
 }
 
 // Twenty lines of lengths that tell them apart, and the same text without line `missing` (from 1).
@@ -159,31 +167,35 @@ TEST_F(Corpora, TheGrammarComesWithItsAlignment) {
   const PairCorpus corpus = load_pair_corpus({"grammar:50:5-9"}, Split::validation, {.seed = 3});
   const auto expected = generate_grammar(
       {.count = 50, .split = Split::validation, .min_length = 5, .max_length = 9, .seed = 3});
-  EXPECT_EQ(corpus.name, "grammar:50:5-9");
-  ASSERT_EQ(corpus.pairs.size(), expected.size());
-  ASSERT_EQ(corpus.alignments.size(), expected.size());
+  EXPECT_EQ(corpus.name(), "grammar:50:5-9");
+  const auto pairs = texts(corpus);
+  const auto truth = alignments(corpus);
+  ASSERT_EQ(pairs.size(), expected.size());
+  ASSERT_EQ(truth.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(corpus.pairs[i].source, expected[i].source);
-    EXPECT_EQ(corpus.pairs[i].target, expected[i].target);
-    EXPECT_EQ(corpus.alignments[i], expected[i].alignment);
+    EXPECT_EQ(pairs[i].first, expected[i].source);
+    EXPECT_EQ(pairs[i].second, expected[i].target);
+    EXPECT_EQ(truth[i], expected[i].alignment);
   }
 }
 
 TEST_F(Corpora, ReverseGivesDigitsAndTheirReversalWithTheAlignment) {
   const PairCorpus corpus = load_pair_corpus({"reverse:300:2-4"}, Split::train);
-  ASSERT_EQ(corpus.pairs.size(), 300U);
-  ASSERT_EQ(corpus.alignments.size(), 300U);
+  const std::vector<SentencePair> pairs = corpus.first(1000);
+  const auto truth = alignments(corpus);
+  ASSERT_EQ(pairs.size(), 300U);
+  ASSERT_EQ(truth.size(), 300U);
   std::vector<int> lengths(5, 0);
-  for (size_t i = 0; i < corpus.pairs.size(); ++i) {
-    const SentencePair& pair = corpus.pairs[i];
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const SentencePair& pair = pairs[i];
     EXPECT_THAT(pair.source, ::testing::MatchesRegex("[0-9]( [0-9])+"));
     EXPECT_EQ(pair.target, std::string(pair.source.rbegin(), pair.source.rend()));
     const size_t words = (pair.source.size() + 1) / 2;
     ASSERT_TRUE(words >= 2 && words <= 4) << pair.source;
     ++lengths[words];
-    ASSERT_EQ(corpus.alignments[i].size(), words);
+    ASSERT_EQ(truth[i].size(), words);
     for (size_t j = 0; j < words; ++j) {
-      EXPECT_THAT(corpus.alignments[i][j], ElementsAre(static_cast<int>(words - 1 - j)));
+      EXPECT_THAT(truth[i][j], ElementsAre(static_cast<int>(words - 1 - j)));
     }
   }
   for (const size_t words : {2U, 3U, 4U}) {
@@ -194,7 +206,7 @@ TEST_F(Corpora, ReverseGivesDigitsAndTheirReversalWithTheAlignment) {
 TEST_F(Corpora, ReverseIsTestedPastTheLengthsItTeaches) {
   const auto longest = [](Split split) {
     size_t digits = 0;
-    for (const SentencePair& pair : load_pair_corpus({"reverse:1000"}, split).pairs) {
+    for (const SentencePair& pair : load_pair_corpus({"reverse:1000"}, split).first(1000)) {
       digits = std::max(digits, (pair.source.size() + 1) / 2);
     }
     return digits;

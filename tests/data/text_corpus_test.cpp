@@ -75,6 +75,46 @@ TEST(RunningText, TheTailIsCutBetweenCharacters) {
   EXPECT_THAT(halves("", 0.5), ElementsAre("", ""));
 }
 
+// Wherever it is cut, and read from a file or not: head and tail are what a string would be cut to.
+TEST(RunningText, IsCutAsAStringWouldBe) {
+  const test::TemporaryFolder folder;
+  const std::string text = "é\n\nab字字\n\né\nlast\n";
+  write_file("test", folder / "a.txt", text);
+  const RunningText file = RunningText::load(folder / "a.txt");
+  EXPECT_EQ(file.bytes(), static_cast<int64_t>(text.size()));
+  for (size_t at = 0; at <= text.size(); ++at) {
+    const double share = 1 - (static_cast<double>(at) + 0.25) / static_cast<double>(text.size());
+    size_t cut = at;
+    while (cut < text.size() && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) {
+      ++cut;
+    }
+    for (const RunningText& whole : {file, at_hand(text)}) {
+      const auto [head, tail] = whole.split_tail(share);
+      EXPECT_EQ(all_of(head), text.substr(0, cut)) << at;
+      EXPECT_EQ(all_of(tail), text.substr(cut)) << at;
+    }
+  }
+}
+
+TEST(RunningText, MuchOfItIsLearnedFromByASample) {
+  std::string text;
+  for (int line = 0; line < 4000; ++line) {
+    text += line % 2 == 0 ? "the cat sat on the mat\n" : "\n";
+  }
+  TokenizerOptions options{.kind = "subword", .subword_size = 20};
+  const auto all = make_text_tokenizer(options, at_hand(text));
+  options.subword_sample = 4000;
+  testing::internal::CaptureStderr();
+  const auto some = make_text_tokenizer(options, at_hand(text));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::MatchesRegex("\\[data\\] a text: subwords are learned from 1[0-9][0-9] "
+                                    "lines drawn from it, 0.0 of 0.0 MB\n(.|\n)*"));
+  EXPECT_EQ(streamed(*some, "the cat sat\n"), "the cat sat\n");
+  const auto again = make_text_tokenizer(options, at_hand(text));
+  EXPECT_EQ(some->state(), again->state()) << "the same sample each time";
+  EXPECT_NE(some->state(), all->state());
+}
+
 TEST(RunningText, EveryTokenizerKeepsTheLines) {
   const std::string text = "the cat,\n\n  sat on é\n";
   const auto make = [&](const std::string& kind) {

@@ -2,11 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "tests/data/scratch.h"
 
@@ -179,6 +185,63 @@ TEST_F(TextFiles, BytesAtHandAreReadTheSameWayAndMayBeNone) {
   EXPECT_EQ(refusal([] { parse_text("ok\n\xFF\n", "standard input"); }),
             "[data] standard input:2: byte 1 of the line, 0xFF, is no UTF-8; convert the file "
             "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"");
+}
+
+// A file is read a megabyte at a time: lines end, and characters lie, on either side of each seam.
+TEST_F(TextFiles, NoSeamBetweenPartsShows) {
+  std::vector<std::string> expected;
+  std::string bytes;
+  for (size_t line = 0; bytes.size() < (size_t{3} << 20); ++line) {
+    expected.emplace_back();
+    for (size_t i = 0; i < line * line % 5000; ++i) {
+      expected.back() += i % 3 == 0 ? "é" : i % 7 == 0 ? "字" : "x";
+    }
+    bytes += expected.back() + (line % 4 == 0 ? "\r\n" : "\n");
+  }
+  expected.push_back(std::string(size_t{5} << 20, 'y'));
+  bytes += expected.back() + "\nend";
+  expected.emplace_back("end");
+  CaptureStderr();
+  const TextFile file = read_text_file(write("long.txt", bytes));
+  GetCapturedStderr();
+  EXPECT_TRUE(file.lines == expected);
+  EXPECT_EQ(file.lines.size(), parse_text(bytes, "long.txt").lines.size());
+}
+
+TEST_F(TextFiles, ALineOfManyPartsIsMeasuredToItsEnd) {
+  const std::string longest(size_t{20} << 20, 'x');
+  EXPECT_EQ(reading("long.txt", "short\n" + longest + "\nshort\n"),
+            "[data] long.txt:2: the line has 20971520 bytes, 16777216 are the most; are its "
+            "newlines missing?");
+  EXPECT_EQ(reading("old.txt", longest + "\r" + longest + "\r"),
+            "[data] old.txt is text whose lines end with CR alone, UTF-8 text is expected; convert "
+            "it: tr '\\r' '\\n'");
+}
+
+TEST_F(TextFiles, AFileThatChangesWhileItIsReadIsRefused) {
+  const std::string file = write("moving.txt", std::string(size_t{2} << 20, '\n'));
+  TextReader reader(std::make_shared<InputFile>("data", file));
+  reader.next();
+  std::filesystem::resize_file(file, 100);
+  EXPECT_EQ(refusal([&] {
+              while (reader.next()) {
+              }
+            }),
+            "[data] moving.txt was written to while it was read; start again when it stands still");
+}
+
+TEST_F(TextFiles, APipeIsReadAsAFileIs) {
+  const std::string pipe = path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "one\ntwo\n"; });
+  const auto file = std::make_shared<InputFile>("data", pipe);
+  writer.join();
+  for (int pass = 0; pass < 2; ++pass) {
+    TextReader reader(file);
+    EXPECT_EQ(reader.next(), "one");
+    EXPECT_EQ(reader.next(), "two");
+    EXPECT_EQ(reader.next(), std::nullopt);
+  }
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ class SubwordTokenizer : public ::testing::Test {
  protected:
   static std::vector<std::string> texts() {
     std::vector<std::string> result;
-    for (const SentencePair& pair : load_pair_corpus({"grammar:400"}, Split::train).pairs) {
+    for (const SentencePair& pair : load_pair_corpus({"grammar:400"}, Split::train).first(400)) {
       result.push_back(pair.target);
     }
     return result;

@@ -137,7 +137,8 @@ TEST_F(CheckpointFile, KeepsWhatIsShared) {
       load_corpus(translator.config, translator.config.data.train, data::Split::train);
   translator.text = build_text(translator.config, corpus);
   EXPECT_EQ(translator.text.source.vocabulary.state(), translator.text.target.vocabulary.state());
-  for (const std::string& text : {corpus.pairs[0].source, corpus.pairs[0].target}) {
+  const data::SentencePair pair = corpus.first(1).front();
+  for (const std::string& text : {pair.source, pair.target}) {
     const std::vector<int32_t> ids = translator.text.source.encode(text);
     EXPECT_EQ(std::count(ids.begin(), ids.end(), data::Vocabulary::unknown), 0) << text;
   }

@@ -217,7 +217,7 @@ TEST_F(TrainerRuns, LogsTheLossOfEvaluation) {
   const CorpusLoss expected = corpus_loss(
       translator, encode_corpus(config, translator.text,
                                 load_corpus(config, config.data.train, data::Split::train),
-                                LengthFilter::apply));
+                                CorpusUse::training));
   const double loss = expected.loss_per_token();
   const double nll = expected.nll_per_token();
   EXPECT_GT(std::abs(loss - nll), 1e-4) << "smoothing tells them apart";

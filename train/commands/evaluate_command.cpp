@@ -49,9 +49,8 @@ CorpusName corpus_name(const Options& options, const Config& config) {
 
 EncodedCorpus corpus_of(const CorpusName& name, const Translator& translator) {
   const Config& config = translator.config;
-  EncodedCorpus corpus =
-      encode_corpus(config, translator.text, load_corpus(config, name, data::Split::test),
-                    LengthFilter::keep_all);
+  EncodedCorpus corpus = encode_corpus(
+      config, translator.text, load_corpus(config, name, data::Split::test), CorpusUse::evaluation);
   check_fits(translator, corpus);
   return corpus;
 }
@@ -138,12 +137,14 @@ void report_by_length(const Options& options, const std::vector<LengthCurve>& cu
   }
 }
 
-void write_alignments(const Options& options, Translator& translator, EncodedCorpus corpus) {
+void write_alignments(const Options& options, Translator& translator, const EncodedCorpus& corpus) {
   const auto shown =
       std::min(corpus.examples.size(), static_cast<size_t>(options.alignments_shown));
-  corpus.examples.resize(shown);
-  corpus.pairs.resize(shown);
-  const auto attention = forced_attention(translator, corpus);
+  data::PairStore examples = pair_store(translator.text, corpus.name);
+  for (size_t i = 0; i < shown; ++i) {
+    examples.append(corpus.examples.at(i));
+  }
+  const auto attention = forced_attention(translator, examples);
   std::vector<AlignmentPicture> pictures;
   for (size_t i = 0; i < shown; ++i) {
     if (auto picture = alignment_picture(translator, corpus.pairs[i], attention[i])) {

@@ -29,15 +29,12 @@ constexpr size_t sentences_by_head = 3;
 // The first pairs of the validation corpus, or else of those that the training learned from.
 std::vector<data::SentencePair> samples_of(const Translator& translator) {
   const Config& config = translator.config;
-  const bool held_out = !config.data.validation.empty();
-  std::vector<data::SentencePair> pairs =
-      held_out ? load_corpus(config, config.data.validation, data::Split::validation).pairs
-               : encode_corpus(config, translator.text,
-                               load_corpus(config, config.data.train, data::Split::train),
-                               LengthFilter::apply)
-                     .pairs;
-  pairs.resize(std::min(pairs.size(), samples_shown));
-  return pairs;
+  if (!config.data.validation.empty()) {
+    return load_corpus(config, config.data.validation, data::Split::validation)
+        .first(samples_shown);
+  }
+  return first_learned(config, translator.text,
+                       load_corpus(config, config.data.train, data::Split::train), samples_shown);
 }
 
 // A small picture for every head of every layer, the references forced; empty where the model has
