@@ -27,10 +27,13 @@ ScratchFile::ScratchFile(std::string what, size_t memory)
     : what_(std::move(what)), memory_(memory) {}
 
 void ScratchFile::append(const void* bytes, size_t count) {
+  if (held_.size() + count > memory_) {
+    write_held();
+    memory_ = std::min(memory_, write_size);
+  }
   held_.append(static_cast<const char*>(bytes), count);
   if (held_.size() > memory_) {
     write_held();
-    memory_ = std::min(memory_, write_size);
   }
 }
 

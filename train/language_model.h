@@ -34,8 +34,7 @@ HEED_EXPORT LanguageModel restore_language_model(const Checkpoint& checkpoint);
 HEED_EXPORT std::unique_ptr<nn::CausalLm> make_causal_lm(const Config& config, int64_t vocabulary,
                                                          Generator& generator);
 
-// A running text as its config names it: a file, heed's own sources, or the tail of data.train.
-// data.train without the tail when that is held out.
+// data.train: a file or heed's own sources, without the tail when that is held out.
 HEED_EXPORT data::RunningText load_training_text(const Config& config);
 // Throws InputError for the tail of a text that was learned whole.
 HEED_EXPORT data::RunningText load_held_out_text(const Config& config, const CorpusName& name);
