@@ -9,7 +9,7 @@
 namespace heed::data {
 namespace {
 
-constexpr size_t chunk = size_t{1} << 20;
+constexpr int64_t chunk = int64_t{1} << 20;
 constexpr size_t longest_line = size_t{16} << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
@@ -181,8 +181,11 @@ bool TextReader::refill() {
   }
   buffer_.erase(0, buffer_.size() - window_.size());
   const size_t kept = buffer_.size();
-  buffer_.resize(kept + chunk);
-  const size_t got = file_->read_at(offset_, buffer_.data() + kept, chunk);
+  // A short file needs no long buffer; what has no size may still have content.
+  const auto wanted =
+      static_cast<size_t>(std::clamp<int64_t>(file_->size() - offset_ + 1, 4096, chunk));
+  buffer_.resize(kept + wanted);
+  const size_t got = file_->read_at(offset_, buffer_.data() + kept, wanted);
   buffer_.resize(kept + got);
   window_ = buffer_;
   offset_ += static_cast<int64_t>(got);

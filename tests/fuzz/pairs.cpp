@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::string_view border = "\n====\n";
 
-void check_side(const std::string& text) {
+void check_side(std::string_view text) {
   const auto points = data::decode_utf8(text);
   demand(!std::all_of(points.begin(), points.end(), data::is_space), "no side is blank");
   demand(!data::invalid_utf8_position(text), "each side is UTF-8");
-  demand(text.find('\n') == std::string::npos, "each side is a line");
+  demand(text.find('\n') == std::string_view::npos, "each side is a line");
 }
 
 }  // namespace
@@ -39,13 +39,15 @@ void read(std::string_view input) {
   try {
     const auto corpus = data::load_pair_corpus(name, data::Split::train, options);
     const auto lines = std::count(rest.begin(), rest.end(), '\n') + 1;
-    demand(!corpus.pairs.empty(), "there is a pair");
-    demand(static_cast<std::ptrdiff_t>(corpus.pairs.size()) + corpus.empty_dropped <= lines,
-           "a pair takes a line");
-    for (const data::SentencePair& pair : corpus.pairs) {
+    demand(corpus.size() > 0, "there is a pair");
+    demand(corpus.size() + corpus.empty_dropped() <= lines, "a pair takes a line");
+    int64_t pairs = 0;
+    corpus.for_each([&](const data::PairView& pair) {
       check_side(pair.source);
       check_side(pair.target);
-    }
+      ++pairs;
+    });
+    demand(pairs == corpus.size(), "a second pass finds what the first did");
   } catch (const InputError&) {
   }
 }
