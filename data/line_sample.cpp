@@ -18,7 +18,7 @@ void LineSample::offer(std::string_view line) {
 
 std::vector<std::string> LineSample::take(const std::string& name) {
   constexpr double mega = 1e6;
-  if (share_ < 1) {
+  if (share_ < 1 && !lines_.empty()) {
     log::info("data", "{}: subwords are learned from {} lines drawn from it, {:.1f} of {:.1f} MB",
               name, lines_.size(), static_cast<double>(bytes_) / mega,
               static_cast<double>(total_) / mega);

@@ -113,6 +113,10 @@ TEST(RunningText, MuchOfItIsLearnedFromByASample) {
   const auto again = make_text_tokenizer(options, at_hand(text));
   EXPECT_EQ(some->state(), again->state()) << "the same sample each time";
   EXPECT_NE(some->state(), all->state());
+  options.kind = "word";
+  testing::internal::CaptureStderr();
+  make_text_tokenizer(options, at_hand(text));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "words are not learned";
 }
 
 TEST(RunningText, EveryTokenizerKeepsTheLines) {

@@ -12,7 +12,8 @@ namespace {
 using namespace train;
 
 TextSide side(const std::string& tokenizer, std::vector<std::string> tokens) {
-  return {data::make_tokenizer({tokenizer, false, 16, true}, {"a b a b", "b a"}),
+  return {data::make_tokenizer({.kind = tokenizer, .subword_size = 16, .exact = true},
+                               {"a b a b", "b a"}),
           data::Vocabulary(std::move(tokens))};
 }
 
