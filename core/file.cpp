@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "core/error.h"
 
@@ -17,15 +19,13 @@ namespace {
 class FileDescriptor {
  public:
   explicit FileDescriptor(int number) : number_(number) {}
-  ~FileDescriptor() {
-    if (number_ >= 0) {
-      ::close(number_);
-    }
-  }
+  ~FileDescriptor() { close(); }
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
   int number() const { return number_; }
   bool valid() const { return number_ >= 0; }
+  // Whether all went well: some file systems report a failed write here.
+  bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
  private:
   int number_;
@@ -45,6 +45,27 @@ bool write_all(int file, std::string_view content) {
     content.remove_prefix(static_cast<size_t>(written));
   }
   return true;
+}
+
+// Throws Error after removing the temporary file.
+[[noreturn]] void give_up(std::string_view area, const std::string& path,
+                          const std::string& temporary, std::string_view what) {
+  const std::string why = cause();
+  ::unlink(temporary.c_str());
+  throw Error(area, fmt::format("{}: {}: {}", path, what, why));
+}
+
+// The temporary file takes the place of the one named path; the folder remembers that.
+void move_into_place(std::string_view area, const std::string& temporary, const std::string& path) {
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    give_up(area, path, temporary, "cannot be renamed into place");
+  }
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const FileDescriptor folder(
+      ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems sync no folders and say EINVAL.
+  HEED_CHECK(folder.valid() && (::fsync(folder.number()) == 0 || errno == EINVAL), area,
+             "{}: its folder cannot be synced: {}", path, cause());
 }
 
 }  // namespace
@@ -77,28 +98,33 @@ std::string read_file(std::string_view area, const std::string& path, int64_t mo
 }
 
 void write_file(std::string_view area, const std::string& path, std::string_view content) {
-  const std::string temporary = path + ".tmp";
-  {
-    const FileDescriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    HEED_CHECK(file.valid(), area, "{}: cannot be created: {}", temporary, cause());
-    if (!write_all(file.number(), content) || ::fsync(file.number()) != 0) {
-      const std::string why = cause();
-      ::unlink(temporary.c_str());
-      throw Error(area, fmt::format("{}: cannot be written: {}", path, why));
-    }
+  const std::string temporary = path + std::string(temporary_suffix);
+  FileDescriptor file(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
+  HEED_CHECK(file.valid(), area, "{}: cannot be created: {}", temporary, cause());
+  if (!write_all(file.number(), content) || ::fsync(file.number()) != 0 || !file.close()) {
+    give_up(area, path, temporary, "cannot be written");
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string why = cause();
-    ::unlink(temporary.c_str());
-    throw Error(area, fmt::format("{}: cannot be renamed into place: {}", path, why));
+  move_into_place(area, temporary, path);
+}
+
+void link_file(std::string_view area, const std::string& file, const std::string& alias) {
+  const std::string temporary = alias + std::string(temporary_suffix);
+  ::unlink(temporary.c_str());
+  if (::link(file.c_str(), temporary.c_str()) != 0) {
+    write_file(area, alias, read_file(area, file));
+    return;
   }
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const FileDescriptor folder(
-      ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.valid()) {
-    ::fsync(folder.number());
+  move_into_place(area, temporary, alias);
+  ::unlink(temporary.c_str());  // rename() leaves it when both name the same file already
+}
+
+std::optional<int64_t> free_bytes(const std::string& path) {
+  struct statvfs status {};
+  if (::statvfs(path.c_str(), &status) != 0) {
+    return std::nullopt;
   }
+  return static_cast<int64_t>(status.f_bavail) * static_cast<int64_t>(status.f_frsize);
 }
 
 }  // namespace heed

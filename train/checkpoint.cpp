@@ -130,7 +130,7 @@ const std::string& metadata(const TensorFile& file, const std::string& key,
 
 }  // namespace
 
-void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+std::string encode_checkpoint(const Checkpoint& checkpoint) {
   TensorFile file;
   file.tensors = checkpoint.weights;
   for (const NamedTensor& entry : checkpoint.optimizer.tensors) {
@@ -149,7 +149,11 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   }
   std::string bytes = safetensors_encode(file);
   bytes.replace(checksum_position(bytes), no_checksum.size(), checksum(bytes));
-  write_file("checkpoint", path, bytes);
+  return bytes;
+}
+
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  write_file("checkpoint", path, encode_checkpoint(checkpoint));
 }
 
 void check_same_data(const Checkpoint& saved, const std::string& fingerprint,
@@ -162,7 +166,10 @@ void check_same_data(const Checkpoint& saved, const std::string& fingerprint,
 }
 
 Checkpoint load_checkpoint(const std::string& path) {
-  const std::string bytes = read_file("checkpoint", path);
+  return decode_checkpoint(read_file("checkpoint", path), path);
+}
+
+Checkpoint decode_checkpoint(const std::string& bytes, const std::string& path) {
   verify_checksum(bytes, path);
   TensorFile file = safetensors_decode(bytes, path);
   const auto field = [&](const std::string& key) { return metadata(file, key, path); };

@@ -53,6 +53,7 @@ struct Checkpoint {
 // header the config, the text side (tokenizers, vocabularies), the training data's fingerprint, the
 // state, a format version and a checksum over everything. Written whole or not at all.
 HEED_EXPORT void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+HEED_EXPORT std::string encode_checkpoint(const Checkpoint& checkpoint);  // the bytes of that file
 
 // Throws InputError when the training data has another fingerprint than the checkpoint's. `name`:
 // of the data, for the message.
@@ -62,5 +63,6 @@ HEED_EXPORT void check_same_data(const Checkpoint& saved, const std::string& fin
 // Throws InputError naming the path: not there, no checkpoint, damaged (the checksum), of a newer
 // format.
 HEED_EXPORT Checkpoint load_checkpoint(const std::string& path);
+HEED_EXPORT Checkpoint decode_checkpoint(const std::string& bytes, const std::string& path);
 
 }  // namespace heed::train

@@ -1,6 +1,11 @@
 #include "train/metrics.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -8,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/logging.h"
 #include "train/json_numbers.h"
 
 namespace heed::train {
@@ -42,6 +48,28 @@ MetricsEvent from_line(const std::string& text) {
   return event;
 }
 
+// Bytes of the lines before the first event after `last_step`.
+int64_t size_until(const std::string& path, int64_t last_step) {
+  const std::string text = read_file("metrics", path);
+  size_t size = 0;
+  for (int number = 1; size < text.size(); ++number) {
+    const size_t end = text.find('\n', size);
+    if (end == std::string::npos) {
+      break;  // a kill cut it short
+    }
+    try {
+      if (from_line(text.substr(size, end - size)).step > last_step) {
+        break;
+      }
+    } catch (const nlohmann::json::exception&) {
+      log::warning("metrics", "{}:{}: is no event; it and what follows is cut off", path, number);
+      break;
+    }
+    size = end + 1;
+  }
+  return static_cast<int64_t>(size);
+}
+
 }  // namespace
 
 double MetricsEvent::value(const std::string& name) const {
@@ -55,21 +83,45 @@ double MetricsEvent::value(const std::string& name) const {
 
 MetricsFile::MetricsFile(std::string path, int64_t last_step) : path_(std::move(path)) {
   if (std::filesystem::exists(path_)) {
-    std::string kept;
-    for (const MetricsEvent& event : read_metrics(path_)) {
-      if (event.step <= last_step) {
-        kept += to_line(event);
-      }
-    }
-    write_file("metrics", path_, kept);
+    size_ = size_until(path_, last_step);
   }
-  file_.open(path_, std::ios::app);
-  HEED_CHECK(file_.good(), "metrics", "{} cannot be written", path_);
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  HEED_CHECK(file_ >= 0 && ::ftruncate(file_, size_) == 0, "metrics", "{}: cannot be written: {}",
+             path_, std::strerror(errno));
+}
+
+MetricsFile::~MetricsFile() {
+  if (file_ >= 0) {
+    ::close(file_);
+  }
 }
 
 void MetricsFile::write(const MetricsEvent& event) {
-  file_ << to_line(event) << std::flush;
-  HEED_CHECK(file_.good(), "metrics", "{} cannot be written; is the disk full?", path_);
+  pending_ += to_line(event);
+  write_pending();
+}
+
+void MetricsFile::sync() {
+  HEED_CHECK(write_pending() && ::fsync(file_) == 0, "metrics", "{}: cannot be written: {}", path_,
+             std::strerror(errno));
+}
+
+// Part of a line that went out before the disk was full is taken back.
+bool MetricsFile::write_pending() {
+  for (std::string_view rest = pending_; !rest.empty();) {
+    const ssize_t written = ::write(file_, rest.data(), rest.size());
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      const int why = errno;
+      static_cast<void>(!::ftruncate(file_, size_));
+      errno = why;
+      return false;
+    }
+  }
+  size_ += static_cast<int64_t>(pending_.size());
+  pending_.clear();
+  return true;
 }
 
 std::vector<MetricsEvent> read_metrics(const std::string& path) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -19,16 +18,28 @@ struct MetricsEvent {
   double value(const std::string& name) const;  // NaN when it is not there
 };
 
-// Appends to a run's metrics.jsonl, a line an event, flushed.
+// A run's metrics.jsonl, a line an event, each written at once.
 class HEED_EXPORT MetricsFile {
  public:
-  // Events after `last_step` (of a run that was stopped and goes on from there) are dropped.
+  // Cuts off, from the first event after `last_step` on, what a run that was stopped will write
+  // again; a line that is no event is warned of and ends the file likewise. Throws Error.
   MetricsFile(std::string path, int64_t last_step);
+  ~MetricsFile();
+  MetricsFile(const MetricsFile&) = delete;
+  MetricsFile& operator=(const MetricsFile&) = delete;
+
+  // An event that the disk has no room for is kept, and tried again with the next.
   void write(const MetricsEvent& event);
+  // Throws Error when an event is not safely on the disk: no checkpoint may be ahead of its events.
+  void sync();
 
  private:
+  bool write_pending();
+
   std::string path_;
-  std::ofstream file_;
+  int file_ = -1;
+  int64_t size_ = 0;     // of whole lines in the file
+  std::string pending_;  // lines that are not in it yet
 };
 
 // Throws InputError naming path and line.

@@ -89,6 +89,14 @@ void Optimizer::step(double learning_rate) {
   }
 }
 
+int64_t Optimizer::state_bytes() const {
+  int64_t bytes = 0;
+  for (const NamedTensor& parameter : parameters_) {
+    bytes += parameter.tensor.numel() * dtype_size(parameter.tensor.dtype());
+  }
+  return bytes * static_cast<int64_t>(state_names().size());
+}
+
 std::vector<NamedTensor> Optimizer::state() const {
   std::vector<NamedTensor> all;
   for (size_t i = 0; i < states_.size(); ++i) {

@@ -25,6 +25,9 @@ class HEED_EXPORT Optimizer {
   void step(double learning_rate);
   int64_t steps() const { return steps_; }
 
+  // What state() takes once there is one.
+  int64_t state_bytes() const;
+
   // "NAME of a state/parameter" and the step count, to be saved; and back. Throws InputError when
   // the state does not fit.
   std::vector<NamedTensor> state() const;

@@ -1,11 +1,15 @@
 #include "train/run_folder.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <functional>
+#include <set>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/logging.h"
 
 namespace heed::train {
@@ -16,19 +20,36 @@ namespace fs = std::filesystem;
 constexpr std::string_view step_prefix = "step-";
 constexpr std::string_view extension = ".safetensors";
 
-// `alias` becomes another name of `file`, replacing what it named before in one move.
-void point_at(const std::string& alias, const std::string& file) {
-  const std::string temporary = alias + ".tmp";
+std::string megabytes(int64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+// Of the checkpoints in a folder; what has several names counts once.
+int64_t bytes_of_checkpoints(const std::string& folder) {
+  std::set<ino_t> seen;
+  int64_t bytes = 0;
   std::error_code failure;
-  fs::remove(temporary, failure);
-  fs::create_hard_link(file, temporary, failure);
-  if (failure) {
-    fs::copy_file(file, temporary, fs::copy_options::overwrite_existing, failure);
+  for (const auto& entry : fs::directory_iterator(folder, failure)) {
+    struct stat status {};
+    if (entry.path().extension() == extension && ::stat(entry.path().c_str(), &status) == 0 &&
+        seen.insert(status.st_ino).second) {
+      bytes += status.st_size;
+    }
   }
-  if (!failure) {
-    fs::rename(temporary, alias, failure);
+  return bytes;
+}
+
+// Files in the making that a killed training left; no other process is in here.
+void remove_unfinished(const fs::path& folder) {
+  std::error_code failure;
+  for (const auto& entry : fs::directory_iterator(folder, failure)) {
+    const fs::path stem = entry.path().stem();
+    if (entry.path().extension() == temporary_suffix &&
+        (stem.extension() == extension || stem == "config.toml" || stem == "index.html")) {
+      std::error_code ignored;
+      fs::remove(entry.path(), ignored);
+    }
   }
-  HEED_CHECK(!failure, "checkpoint", "{} cannot be written: {}", alias, failure.message());
 }
 
 [[noreturn]] void no_run(const std::string& path) {
@@ -74,10 +95,49 @@ std::vector<int64_t> RunFolder::checkpoint_steps() const {
   return steps;
 }
 
+bool RunFolder::has_checkpoint() const { return !checkpoint_files().empty(); }
+
+std::vector<std::string> RunFolder::checkpoint_files() const {
+  std::vector<std::string> files;
+  for (const int64_t step : checkpoint_steps()) {
+    files.push_back(checkpoint_path(step));
+  }
+  for (const std::string& alias : {last_path(), best_path()}) {
+    if (fs::exists(alias)) {
+      files.push_back(alias);
+    }
+  }
+  return files;
+}
+
+void RunFolder::check_room(int64_t checkpoint_bytes, int64_t keep) const {
+  const std::string folder = path_ + "/checkpoints";
+  const int64_t asked = checkpoint_bytes * (keep + 2) - bytes_of_checkpoints(folder);
+  const std::optional<int64_t> free = free_bytes(folder);
+  HEED_CHECK(!free || *free >= asked, "checkpoint",
+             "{}: {} are free, {} more are needed: checkpoints of {}, of which {} are kept "
+             "(train.keep_checkpoints), besides the best and the one being written; make room, or "
+             "name a folder elsewhere with --run",
+             folder, megabytes(*free), megabytes(asked), megabytes(checkpoint_bytes), keep);
+}
+
 void RunFolder::save(const Checkpoint& checkpoint, bool is_best, int64_t keep) const {
   const int64_t step = checkpoint.state.step;
-  save_checkpoint(checkpoint_path(step), checkpoint);
-  point_at_step(step, is_best);
+  const std::string bytes = encode_checkpoint(checkpoint);
+  const std::optional<int64_t> free = free_bytes(path_ + "/checkpoints");
+  const auto size = static_cast<int64_t>(bytes.size());
+  HEED_CHECK(!free || *free >= size, "checkpoint",
+             "{}: cannot be written: {} are free, it takes {}", checkpoint_path(step),
+             megabytes(*free), megabytes(size));
+  write_file("checkpoint", checkpoint_path(step), bytes);
+  name_as_latest(step, is_best, keep);
+}
+
+void RunFolder::name_as_latest(int64_t step, bool is_best, int64_t keep) const {
+  link_file("checkpoint", checkpoint_path(step), last_path());
+  if (is_best) {
+    link_file("checkpoint", checkpoint_path(step), best_path());
+  }
   const auto steps = checkpoint_steps();
   for (size_t i = static_cast<size_t>(std::max<int64_t>(1, keep)); i < steps.size(); ++i) {
     std::error_code ignored;
@@ -85,24 +145,34 @@ void RunFolder::save(const Checkpoint& checkpoint, bool is_best, int64_t keep) c
   }
 }
 
-void RunFolder::point_at_step(int64_t step, bool is_best) const {
-  point_at(last_path(), checkpoint_path(step));
-  if (is_best) {
-    point_at(best_path(), checkpoint_path(step));
+void RunFolder::tidy(const Checkpoint& latest, int64_t keep) const {
+  for (const char* part : {"", "checkpoints", "report"}) {
+    remove_unfinished(fs::path(path_) / part);
   }
+  const int64_t step = latest.state.step;
+  const std::string path = checkpoint_path(step);
+  for (const int64_t other : checkpoint_steps()) {
+    if (other > step || (other == step && latest.path != path)) {
+      std::error_code ignored;
+      fs::rename(checkpoint_path(other), checkpoint_path(other) + ".damaged", ignored);
+    }
+  }
+  if (latest.path != path) {
+    link_file("checkpoint", latest.path, path);
+  }
+  name_as_latest(step, latest.state.best_step == step, keep);
 }
 
 Checkpoint RunFolder::load_latest() const {
-  const auto steps = checkpoint_steps();
-  for (size_t i = 0; i < steps.size(); ++i) {
+  const auto files = checkpoint_files();
+  for (size_t i = 0; i < files.size(); ++i) {
     try {
-      return load_checkpoint(checkpoint_path(steps[i]));
+      return load_checkpoint(files[i]);
     } catch (const InputError& error) {
-      if (i + 1 == steps.size()) {
+      if (i + 1 == files.size()) {
         throw;
       }
-      log::warning("run", "passed over: {}; the checkpoint of step {} is used instead",
-                   error.what(), steps[i + 1]);
+      log::warning("run", "passed over: {}; {} is used instead", error.what(), files[i + 1]);
     }
   }
   no_run(path_);
@@ -110,10 +180,11 @@ Checkpoint RunFolder::load_latest() const {
 
 Checkpoint RunFolder::load_best() const {
   if (fs::exists(best_path())) {
-    return load_checkpoint(best_path());
-  }
-  if (!has_checkpoint() && fs::exists(last_path())) {
-    return load_checkpoint(last_path());
+    try {
+      return load_checkpoint(best_path());
+    } catch (const InputError& error) {
+      log::warning("run", "passed over: {}; the latest checkpoint is used instead", error.what());
+    }
   }
   return load_latest();
 }

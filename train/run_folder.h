@@ -31,23 +31,31 @@ class HEED_EXPORT RunFolder {
   void create() const;
   // Steps of the numbered checkpoints, latest first.
   std::vector<int64_t> checkpoint_steps() const;
-  bool has_checkpoint() const { return !checkpoint_steps().empty(); }
+  bool has_checkpoint() const;
 
-  // Saves a numbered checkpoint, makes last (and best, when it is) point at it, and removes all
-  // numbered ones but the `keep` latest.
+  // Throws Error when the disk has no room for `keep` numbered checkpoints of that size, the best,
+  // and the one that is being written, besides those that are there already.
+  void check_room(int64_t checkpoint_bytes, int64_t keep) const;
+
+  // Saves a numbered checkpoint, makes last (and best, when it is) another name of it, and removes
+  // all numbered ones but the `keep` latest. Throws Error, with those that were there as they were.
   void save(const Checkpoint& checkpoint, bool is_best, int64_t keep) const;
 
-  // Makes last (and best, when it is) name the checkpoint of this step, as save() does: a kill may
-  // have come between.
-  void point_at_step(int64_t step, bool is_best) const;
+  // Puts in order what a kill left when a training goes on from load_latest(): no unfinished files,
+  // damaged checkpoints set aside as NAME.damaged, last and best as save() leaves them.
+  void tidy(const Checkpoint& latest, int64_t keep) const;
 
   // The latest checkpoint that is whole; damaged ones are named in the log and passed over.
   // Throws InputError when there is none.
   Checkpoint load_latest() const;
-  // The best one by validation, else the latest. Throws InputError for what is no run folder.
+  // The best one by validation; the latest when there is none, or, saying so, when it is damaged.
+  // Throws InputError for what is no run folder.
   Checkpoint load_best() const;
 
  private:
+  std::vector<std::string> checkpoint_files() const;  // in the order load_latest() tries them
+  void name_as_latest(int64_t step, bool is_best, int64_t keep) const;
+
   std::string path_;
 };
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <tuple>
 
 #include "autograd/autograd.h"
 #include "core/error.h"
@@ -15,8 +16,10 @@
 #include "core/threads.h"
 #include "core/version.h"
 #include "kernels/backend.h"
+#include "train/branch.h"
 #include "train/metrics.h"
 #include "train/report/progress.h"
+#include "train/run_log.h"
 #include "train/streams.h"
 #include "train/update.h"
 
@@ -53,33 +56,35 @@ void check_same_config(const Config& saved, const Config& asked, const std::stri
     }
   }
   HEED_CHECK_INPUT(refused.empty(), "run",
-                   "{} was begun with another config; name another folder with --run, or take the "
-                   "change back:{}",
+                   "{0} was begun with another config; take the change back, train anew in another "
+                   "folder (--run), or make a new run from it (heed train {0} --branch "
+                   "NEW_RUN):{1}",
                    folder, refused);
 }
-
-// The log of a run: its lines from here on, and log.txt once the folder stands.
-struct RunLog {
-  RunLog() { log::hold(); }
-  ~RunLog() { log::set_file(""); }
-};
 
 }  // namespace
 
 class Trainer::Impl {
  public:
-  Impl(const Config& config, const RunFolder& folder) : config_(config), folder_(folder) {
+  Impl(const Config& config, const RunFolder& folder, const RunFolder* branch_of)
+      : config_(config), folder_(folder) {
     forget_stop_request();
     configure_machine(config.run);
     if (folder.exists()) {
       take_lock();
     }
     std::optional<Checkpoint> saved;
-    if (folder.has_checkpoint()) {
+    if (branch_of != nullptr) {
+      saved = branch(*branch_of, folder, config);
+    } else if (folder.has_checkpoint()) {
       saved = folder.load_latest();
       check_same_config(saved->config, config, folder.path());
+    }
+    if (saved) {
       state_ = saved->state;
-      check_steps_ahead();
+      if (state_.steps_an_epoch > 0) {
+        check_steps_ahead();
+      }
     }
     log_machine(config.run);
     task_ = make_task(config, saved ? &*saved : nullptr);
@@ -91,7 +96,12 @@ class Trainer::Impl {
                        "it, or name another folder with --run",
                        folder.path());
     }
-    log::set_file(folder.log_path());
+    if (branch_of != nullptr) {
+      take_over_from(*branch_of);
+    } else if (saved) {
+      folder.tidy(*saved, config.train.keep_checkpoints);
+    }
+    log_.open(folder.log_path(), state_.step);
     if (!saved) {
       begin();
     }
@@ -103,15 +113,17 @@ class Trainer::Impl {
       updater_->optimizer().load_state(saved->optimizer, state_.optimizer_steps);
       schedule_->set_state(state_.schedule);
       default_generator().set_state(state_.dropout_random);
-      folder.point_at_step(state_.step, state_.best_step == state_.step);
     }
     state_.finished = !state_.validation_due && (state_.step >= total_steps_ || out_of_patience());
     if (saved && !state_.finished) {
       log::info("run", "{} goes on from step {}", folder.path(), state_.step);
     }
     metrics_.emplace(folder.metrics_path(), state_.step);
-    if (!saved) {
-      save(false);
+    if (!state_.finished) {
+      check_room();
+    }
+    if (!saved || branch_of != nullptr) {
+      save(false, Failure::stops);
     }
   }
 
@@ -129,12 +141,12 @@ class Trainer::Impl {
       }
     } catch (const Stopped&) {
       progress_.finish();
-      save(false);
+      save(false, Failure::stops);
       log::info("run", "stopped at step {}; the same command goes on from here", state_.step);
       return TrainingEnd::interrupted;
     }
     progress_.finish();
-    save(false);
+    save(false, Failure::stops);
     const bool validated = state_.best_step >= 0;
     log::info("run", "finished at step {}{}", state_.step,
               validated ? fmt::format(", best by validation at step {}", state_.best_step) : "");
@@ -149,12 +161,27 @@ class Trainer::Impl {
   void begin() {
     const int64_t seed = config_.run.seed;
     state_.epoch_random = generator_of(seed, Stream::shuffling).state();
-    Generator first_epoch(state_.epoch_random);
-    const int64_t batches = task_->plan_epoch(first_epoch);
-    state_.steps_an_epoch =
-        std::max<int64_t>(1, (batches + config().accumulate - 1) / config().accumulate);
+    state_.steps_an_epoch = count_steps_an_epoch();
     default_generator().set_state(generator_of(seed, Stream::dropout).state());
     log::info("model", "{}: {} parameters", config_.model.kind, task_->module().parameter_count());
+  }
+
+  // A branch has its curve from the beginning, and an epoch of its own length.
+  void take_over_from(const RunFolder& origin) {
+    if (state_.steps_an_epoch == 0) {
+      state_.steps_an_epoch = count_steps_an_epoch();
+      check_steps_ahead();
+    }
+    if (std::filesystem::exists(origin.metrics_path())) {
+      write_file("run", folder_.metrics_path(), read_file("run", origin.metrics_path()));
+    }
+  }
+
+  // Of the epoch that state_.epoch_random begins.
+  int64_t count_steps_an_epoch() const {
+    Generator epoch(state_.epoch_random);
+    const int64_t batches = task_->plan_epoch(epoch);
+    return std::max<int64_t>(1, (batches + config().accumulate - 1) / config().accumulate);
   }
 
   int64_t count_steps() const {
@@ -281,10 +308,12 @@ class Trainer::Impl {
             ? state_.step % config().checkpoint_every == 0
             : state_.validation_due || (!task_->has_validation() && epoch_ends);
     const bool validate_now = state_.validation_due;
+    const auto best_before = std::pair(state_.best, state_.best_step);
     const bool is_best = validate_now && validate();
     state_.finished = last || (validate_now && out_of_patience());
-    if (state_.finished ? is_best : is_best || checkpoint_now) {
-      save(is_best);
+    const bool save_now = state_.finished ? is_best : is_best || checkpoint_now;
+    if (save_now && !save(is_best, as_configured()) && is_best) {
+      std::tie(state_.best, state_.best_step) = best_before;  // what is on the disk
     }
     if (state_.finished && !last) {
       log::info("train", "no gain in {} validations: training ends early", config().patience);
@@ -325,13 +354,39 @@ class Trainer::Impl {
     return true;
   }
 
-  void save(bool is_best) {
+  // What becomes of a run whose checkpoint cannot be written.
+  enum class Failure { stops, is_warned_of };
+  Failure as_configured() const {
+    return config().save_failure == "continue" ? Failure::is_warned_of : Failure::stops;
+  }
+
+  // Whether it could be written; throws Error where that stops the run.
+  bool save(bool is_best, Failure failure) {
     state_.dropout_random = default_generator().state();
     state_.optimizer_steps = updater_->optimizer().steps();
     Checkpoint checkpoint = task_->checkpoint();
     checkpoint.state = state_;
     checkpoint.optimizer.tensors = updater_->optimizer().state();
-    folder_.save(checkpoint, is_best, config().keep_checkpoints);
+    try {
+      metrics_->sync();
+      folder_.save(checkpoint, is_best, config().keep_checkpoints);
+      return true;
+    } catch (const Error& error) {
+      if (failure == Failure::stops) {
+        throw Error(fmt::format("{}; the run stops at step {}, what was saved before stands",
+                                error.what(), state_.step));
+      }
+      log::warning("run", "step {} is not saved: {}", state_.step, error.what());
+      return false;
+    }
+  }
+
+  // Before the first update, so that no work is lost to a full disk that could be seen coming.
+  void check_room() {
+    Checkpoint checkpoint = task_->checkpoint();
+    const int64_t without_state = static_cast<int64_t>(encode_checkpoint(checkpoint).size());
+    folder_.check_room(without_state + updater_->optimizer().state_bytes(),
+                       config().keep_checkpoints);
   }
 
   RunLog log_;
@@ -353,8 +408,8 @@ class Trainer::Impl {
   int64_t window_seen_tokens_ = 0;
 };
 
-Trainer::Trainer(const Config& config, const RunFolder& folder)
-    : impl_(std::make_unique<Impl>(config, folder)) {}
+Trainer::Trainer(const Config& config, const RunFolder& folder, const RunFolder* branch_of)
+    : impl_(std::make_unique<Impl>(config, folder, branch_of)) {}
 Trainer::~Trainer() = default;
 TrainingEnd Trainer::run() { return impl_->run(); }
 Task& Trainer::task() { return impl_->task(); }

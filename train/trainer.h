@@ -19,7 +19,8 @@ class HEED_EXPORT Trainer {
  public:
   // Throws InputError for a config or corpus that will not do, for a run whose config differs in a
   // key that an exact continuation depends on, and for one that another process is training.
-  Trainer(const Config& config, const RunFolder& folder);
+  // branch_of: a run whose latest checkpoint the new run in the folder begins with (branch.h).
+  Trainer(const Config& config, const RunFolder& folder, const RunFolder* branch_of = nullptr);
   ~Trainer();
 
   // After request_stop() (core/interrupt.h) it saves and ends, interrupted. Throws Error when a

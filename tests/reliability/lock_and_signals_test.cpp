@@ -81,7 +81,7 @@ TEST_F(LockAndSignals, ASecondTrainingIsRefused) {
 TEST_F(LockAndSignals, AKilledTrainingLeavesNoLock) {
   const Program killed(folder_, {"train", "endless.toml", "--run", "run"});
   wait_for_steps("run");
-  killed.kill_now();
+  ASSERT_TRUE(killed.kill_now());
   EXPECT_TRUE(std::filesystem::exists(folder_ / "run/lock"));
   const Outcome next =
       Program(folder_, {"train", "endless.toml", "--run", "run", "--set", "train.steps=1"}).wait();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <random>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -177,20 +176,6 @@ TEST_F(CheckpointFile, TruncatedIsRefused) {
   EXPECT_EQ(refusal([&] { load_checkpoint(path_); }), damaged) << "a byte too many";
 }
 
-TEST_F(CheckpointFile, EveryFlippedBitIsNoticed) {
-  const std::string whole = read_file("test", path_);
-  std::mt19937_64 random(5);
-  for (int i = 0; i < 100; ++i) {
-    // Every other one within the header, which is short.
-    const size_t range = i % 2 == 0 ? whole.size() : 512;
-    const size_t at = std::uniform_int_distribution<size_t>(0, range - 1)(random);
-    std::string bytes = whole;
-    bytes[at] = static_cast<char>(bytes[at] ^ (1 << (random() % 8)));
-    write_file("test", path_, bytes);
-    EXPECT_NE(refusal([&] { load_checkpoint(path_); }), "no error") << "byte " << at;
-  }
-}
-
 TEST_F(CheckpointFile, WhatIsNoCheckpointIsRefused) {
   const std::string other = folder_ / "other.safetensors";
   EXPECT_EQ(refusal([&] { load_checkpoint(other); }), "[checkpoint] " + other + ": no such file");
@@ -261,17 +246,41 @@ TEST_F(RunFolderFiles, ADamagedCheckpointGivesWayToTheOneBefore) {
   log::set_file("");
   const auto line = [&](int64_t step, int64_t before) {
     return fmt::format(
-        "passed over: [checkpoint] {} is damaged: its content does not match its checksum; the "
-        "checkpoint of step {} is used instead\n",
-        run_.checkpoint_path(step), before);
+        "passed over: [checkpoint] {} is damaged: its content does not match its checksum; {} is "
+        "used instead\n",
+        run_.checkpoint_path(step), run_.checkpoint_path(before));
   };
   const std::string log = read_file("test", run_.log_path());
   EXPECT_NE(log.find(line(30, 20)), std::string::npos) << log;
   EXPECT_NE(log.find(line(20, 10)), std::string::npos) << log;
   damage(run_.checkpoint_path(10));
-  EXPECT_EQ(refusal([&] { run_.load_latest(); }),
-            "[checkpoint] " + run_.checkpoint_path(10) +
-                " is damaged: its content does not match its checksum");
+  EXPECT_EQ(run_.load_latest().state.step, 30) << "last still names the old file, which is whole";
+  damage(run_.last_path());
+  EXPECT_EQ(
+      refusal([&] { run_.load_latest(); }),
+      "[checkpoint] " + run_.last_path() + " is damaged: its content does not match its checksum");
+}
+
+TEST_F(RunFolderFiles, ADamagedBestGivesWayToTheLatest) {
+  save(10, true);
+  save(20);
+  damage(run_.best_path());
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_.load_best().state.step, 20);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "[run] warning: passed over: [checkpoint] " + run_.best_path() +
+                " is damaged: its content does not match its checksum; the latest checkpoint is "
+                "used instead\n");
+}
+
+TEST_F(RunFolderFiles, GoOnFromLastOrBestWhereNoNumberedOneIs) {
+  save(10, true);
+  save(20);
+  std::filesystem::remove(run_.checkpoint_path(10));
+  std::filesystem::remove(run_.checkpoint_path(20));
+  ASSERT_EQ(run_.load_latest().state.step, 20);
+  run_.tidy(run_.load_latest(), 2);
+  EXPECT_EQ(run_.checkpoint_steps(), (std::vector<int64_t>{20}));
 }
 
 TEST_F(RunFolderFiles, WithoutCheckpointIsNoRun) {

@@ -243,7 +243,8 @@ TEST(Config, RefusesContradictions) {
   EXPECT_EQ(mistakes("[data]\ntrain = \"none\"\n"),
             "[config] data.train is \"none\", there is nothing to learn from: toy.toml:2");
   EXPECT_EQ(mistakes("[run]\nname = \"a/b\"\n"),
-            "[config] run.name is \"a/b\", a folder name without '/' is expected: toy.toml:2");
+            "[config] run.name is \"a/b\", a folder name without '/' or NUL is "
+            "expected: toy.toml:2");
 }
 
 TEST(Config, TellsTheCorporaOfTheTasksApart) {

@@ -6,6 +6,8 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -45,17 +47,28 @@ class Program {
     for (char** variable = environ; *variable != nullptr; ++variable) {
       variables.insert(variables.end() - 1, *variable);
     }
-    EXPECT_EQ(
-        posix_spawn(&id_, HEED_PROGRAM, &actions, nullptr, pointers(held).data(), variables.data()),
-        0);
+    const int failure =
+        posix_spawn(&id_, HEED_PROGRAM, &actions, nullptr, pointers(held).data(), variables.data());
     posix_spawn_file_actions_destroy(&actions);
+    if (failure != 0) {
+      throw std::runtime_error(std::string("no program: ") + std::strerror(failure));
+    }
   }
   pid_t id() const { return id_; }
   std::string error_output() const { return read_file("test", folder_ / "stderr"); }
-  // Ended by SIGKILL, and waited for.
-  void kill_now() const {
+  // Kills it, unless it has ended by itself, with exit code 0: then false.
+  bool kill_now() const {
+    int status = 0;
     EXPECT_EQ(kill(id_, SIGKILL), 0);
-    EXPECT_EQ(waitpid(id_, nullptr, 0), id_);
+    EXPECT_EQ(waitpid(id_, &status, 0), id_);
+    EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << error_output();
+    return WIFSIGNALED(status);
+  }
+  // It died of SIGKILL.
+  void wait_killed() const {
+    int status = 0;
+    EXPECT_EQ(waitpid(id_, &status, 0), id_);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << error_output();
   }
   Outcome wait() const {
     int status = 0;

@@ -180,8 +180,11 @@ TEST_F(TrainerRuns, ChangesThatBreakTheContinuationAreRefused) {
   const Config other =
       config_with({"data.batch_size=4", "train.learning_rate=0.5", "train.keep_checkpoints=1"});
   EXPECT_EQ(mistake(other, folder), "[run] " + folder.path() +
-                                        " was begun with another config; name another folder with "
-                                        "--run, or take the change back:\n"
+                                        " was begun with another config; take the change back, "
+                                        "train anew in another folder (--run), or make a new run "
+                                        "from it (heed train " +
+                                        folder.path() +
+                                        " --branch NEW_RUN):\n"
                                         "  data.batch_size was 8, now 4\n"
                                         "  train.learning_rate was 0.001, now 0.5");
   EXPECT_EQ(read_file("test", folder.config_path()), config_file);

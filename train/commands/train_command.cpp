@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/interrupt.h"
 #include "core/logging.h"
 #include "train/commands/commands.h"
@@ -41,18 +42,35 @@ void handle_signals() {
 struct Options {
   std::string target;
   std::string run;
+  std::string branch;
   std::vector<std::string> overrides;
   bool check_finite = false;
 };
 
 // CONFIG is a config file, or a run folder that goes on under its own config.
 Config config_of(const Options& options) {
-  const bool is_run = std::filesystem::is_directory(options.target);
   std::vector<std::string> overrides = options.overrides;
   if (options.check_finite) {
     overrides.emplace_back("run.check_finite=true");
   }
-  return load_config(is_run ? RunFolder(options.target).config_path() : options.target, overrides);
+  if (!std::filesystem::is_directory(options.target)) {
+    return load_config(options.target, overrides);
+  }
+  const RunFolder run(options.target);
+  return std::filesystem::exists(run.config_path())
+             ? load_config(run.config_path(), overrides)
+             : parse_config(write_toml(run.load_latest().config), run.path(), overrides);
+}
+
+// The run folder that is trained into.
+std::string folder_of(const Options& options, const Config& config) {
+  if (!options.branch.empty()) {
+    return options.branch;
+  }
+  if (!options.run.empty()) {
+    return options.run;
+  }
+  return std::filesystem::is_directory(options.target) ? options.target : "runs/" + config.run.name;
 }
 
 void write_report(const RunFolder& folder) {
@@ -62,15 +80,13 @@ void write_report(const RunFolder& folder) {
 }
 
 void run_training(const Options& options) {
+  HEED_CHECK_INPUT(options.branch.empty() || std::filesystem::is_directory(options.target), "heed",
+                   "--branch goes off from a run folder, {} is none", options.target);
   const Config config = config_of(options);
-  std::string path = options.run;
-  if (path.empty()) {
-    path =
-        std::filesystem::is_directory(options.target) ? options.target : "runs/" + config.run.name;
-  }
-  const RunFolder folder(path);
+  const RunFolder folder(folder_of(options, config));
+  const RunFolder origin(options.target);
   handle_signals();
-  Trainer trainer(config, folder);
+  Trainer trainer(config, folder, options.branch.empty() ? nullptr : &origin);
   training = 1;
   const TrainingEnd end = trainer.run();
   training = 0;
@@ -92,12 +108,19 @@ void add_train_command(CLI::App& program) {
       "  heed train examples/toy_translator.toml\n"
       "  heed train examples/char_lm.toml\n"
       "  heed train mine.toml --run runs/wide --set model.width=512\n"
-      "  heed train runs/wide");
+      "  heed train runs/wide\n"
+      "  heed train runs/wide --set train.learning_rate=1e-4 --branch runs/slow");
   command->add_option("CONFIG", options->target, "A config file, or a run folder to continue")
       ->required()
       ->type_name("");
   command->add_option("--run", options->run, "The run folder (default: runs/NAME)")
       ->type_name("DIR");
+  command
+      ->add_option("--branch", options->branch,
+                   "Go on in a new run folder, where keys may change that would break the "
+                   "continuation of CONFIG, a run folder")
+      ->type_name("NEW_RUN")
+      ->excludes("--run");
   add_set_option(*command, options->overrides);
   command->add_flag("--check-finite", options->check_finite,
                     "Stop at the first op that makes a NaN or inf, naming it (slow)");

@@ -96,6 +96,7 @@ struct TrainConfig {
   int64_t validate_every = 0;
   int64_t checkpoint_every = 0;
   int64_t keep_checkpoints = 2;
+  std::string save_failure = "stop";
   int64_t patience = 0;
   int64_t validation_samples = 5;
   std::string best_by = "bleu";
@@ -145,11 +146,13 @@ HEED_EXPORT std::string write_toml(const Config& config);
 // The keys, types, defaults and meanings, for a person.
 HEED_EXPORT std::string describe_config();
 
-// A key on which two configs differ. What is not resumable may not change when a run is continued.
+// A key on which two configs differ. What is not resumable may not change when a run is continued;
+// what is fixed not even in a branch of it, since weights or vocabulary are made for it.
 struct ConfigDifference {
   std::string key;  // "train.steps"
   std::string before, after;
   bool resumable = false;
+  bool fixed = false;
 };
 HEED_EXPORT std::vector<ConfigDifference> config_differences(const Config& before,
                                                              const Config& after);

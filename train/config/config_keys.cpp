@@ -45,7 +45,8 @@ std::vector<Key> data_keys() {
   constexpr auto data = &Config::data;
   return {
       key<data, &D::task>("data.task", "pairs of sentences, or one running text")
-          .one_of({"translation", "language_model"}),
+          .one_of({"translation", "language_model"})
+          .fixed(),
       key<data, &D::train>("data.train",
                            "the corpus to learn from; of a language model a text file, or "
                            "\"sources\": heed's own"),
@@ -63,22 +64,27 @@ std::vector<Key> data_keys() {
       key<data, &D::tokenizer>(
           "data.tokenizer",
           "words and marks, what stands between spaces, code points, or SentencePiece")
-          .one_of({"word", "space", "character", "subword"}),
-      key<data, &D::lowercase>("data.lowercase", "lower-case every text first"),
+          .one_of({"word", "space", "character", "subword"})
+          .fixed(),
+      key<data, &D::lowercase>("data.lowercase", "lower-case every text first").fixed(),
       key<data, &D::subword_size>("data.subword_size", "pieces in each subword vocabulary")
           .from(16)
           .to(1e6)
-          .only("data.tokenizer", {"subword"}),
+          .only("data.tokenizer", {"subword"})
+          .fixed(),
       key<data, &D::min_count>("data.min_count", "rarer tokens become <unk>")
           .from(1)
-          .unless("data.tokenizer", {"subword"}),
+          .unless("data.tokenizer", {"subword"})
+          .fixed(),
       key<data, &D::max_vocabulary>("data.max_vocabulary",
                                     "keep the most frequent tokens; 0 = unlimited")
           .from(0)
-          .unless("data.tokenizer", {"subword"}),
+          .unless("data.tokenizer", {"subword"})
+          .fixed(),
       key<data, &D::shared_vocabulary>("data.shared_vocabulary",
                                        "one tokenizer and vocabulary for both languages")
-          .only("data.task", {"translation"}),
+          .only("data.task", {"translation"})
+          .fixed(),
       key<data, &D::max_length>("data.max_length", "leave out longer sentences, in tokens")
           .from(1)
           .only("data.task", {"translation"}),
@@ -125,34 +131,41 @@ std::vector<Key> model_keys() {
   const std::vector<std::string_view> transformers = {"transformer", "causal_lm"};
   return {
       key<model, &M::kind>("model.kind", "the architecture")
-          .one_of({"rnnsearch", "rnnencdec", "transformer", "causal_lm"}),
-      key<model, &M::width>("model.width", "hidden units").from(1).to(widest),
+          .one_of({"rnnsearch", "rnnencdec", "transformer", "causal_lm"})
+          .fixed(),
+      key<model, &M::width>("model.width", "hidden units").from(1).to(widest).fixed(),
       key<model, &M::embedding_width>("model.embedding_width",
                                       "width of a word's vector; 0 = as width")
           .from(0)
           .to(widest)
-          .only("model.kind", recurrent),
+          .only("model.kind", recurrent)
+          .fixed(),
       key<model, &M::layers>("model.layers", "layers; of a translator, of encoder and decoder each")
           .from(1)
-          .to(1000),
+          .to(1000)
+          .fixed(),
       key<model, &M::attention_width>("model.attention_width",
                                       "hidden units of the alignment network; 0 = as width")
           .from(0)
           .to(widest)
-          .only("model.kind", {"rnnsearch"}),
+          .only("model.kind", {"rnnsearch"})
+          .fixed(),
       key<model, &M::readout>("model.readout",
                               "the layer before the logits: maxout over pairs, or linear and tanh")
           .one_of({"maxout", "linear"})
-          .only("model.kind", recurrent),
+          .only("model.kind", recurrent)
+          .fixed(),
       key<model, &M::heads>("model.heads", "attention heads")
           .from(1)
           .to(1024)
-          .only("model.kind", transformers),
+          .only("model.kind", transformers)
+          .fixed(),
       key<model, &M::ffn_width>("model.ffn_width",
                                 "hidden units of the feed-forward part; 0 = 4 times width")
           .from(0)
           .to(widest * 4)
-          .only("model.kind", transformers),
+          .only("model.kind", transformers)
+          .fixed(),
       key<model, &M::dropout>("model.dropout", "share of activations dropped in training")
           .from(0)
           .below(1),
@@ -162,36 +175,45 @@ std::vector<Key> model_keys() {
           "are learned")
           .from(1)
           .to(1e6)
-          .only("model.kind", transformers),
+          .only("model.kind", transformers)
+          .fixed(),
       key<model, &M::tie_embeddings>("model.tie_embeddings",
                                      "the output layer shares the target embedding, and with "
-                                     "data.shared_vocabulary a transformer's source embedding"),
+                                     "data.shared_vocabulary a transformer's source embedding")
+          .fixed(),
       key<model, &M::embedding_scale>("model.embedding_scale",
                                       "multiplies embeddings before positions are added; 0 = "
                                       "sqrt(width)")
           .from(0)
-          .only("model.kind", {"transformer"}),
+          .only("model.kind", {"transformer"})
+          .fixed(),
       key<model, &M::bias>("model.bias", "biases in linear layers and norms")
-          .only("model.kind", transformers),
+          .only("model.kind", transformers)
+          .fixed(),
       key<model, &M::positions>("model.positions", "how a model knows the order of its tokens")
           .one_of({"none", "sinusoidal", "learned", "rotary"})
-          .only("model.kind", transformers),
+          .only("model.kind", transformers)
+          .fixed(),
       key<model, &M::rotary_pairing>("model.rotary_pairing",
                                      "dimensions that turn together: (2i, 2i + 1), or (i, i + d/2)")
           .one_of({"interleaved", "half"})
-          .only("model.positions", {"rotary"}),
+          .only("model.positions", {"rotary"})
+          .fixed(),
       key<model, &M::norm>("model.norm", "LayerNorm, or RMSNorm")
           .one_of({"layer", "rms"})
-          .only("model.kind", transformers),
+          .only("model.kind", transformers)
+          .fixed(),
       key<model, &M::norm_placement>("model.norm_placement",
                                      "norms before each sub-layer, or after its residual sum")
           .one_of({"pre", "post"})
-          .only("model.kind", transformers),
+          .only("model.kind", transformers)
+          .fixed(),
       key<model, &M::activation>("model.activation",
                                  "of the feed-forward part; gelu_tanh is the approximation, swiglu "
                                  "and geglu are silu and gelu with a gate")
           .one_of({"relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"})
-          .only("model.kind", transformers),
+          .only("model.kind", transformers)
+          .fixed(),
       key<model, &M::initialization>("model.initialization",
                                      "first weights; paper = Bahdanau et al. 2015, appendix B.1")
           .one_of({"default", "paper", "xavier"})
@@ -280,6 +302,11 @@ std::vector<Key> train_keys() {
       key<train, &T::keep_checkpoints>("train.keep_checkpoints",
                                        "newest checkpoints kept besides the best")
           .from(1)
+          .may_change(),
+      key<train, &T::save_failure>("train.save_failure",
+                                   "when the disk takes no checkpoint, stop, or warn and go on to "
+                                   "the next one")
+          .one_of({"stop", "continue"})
           .may_change(),
       key<train, &T::patience>("train.patience",
                                "stop after this many validations without gain; 0 = never")

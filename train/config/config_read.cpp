@@ -116,6 +116,7 @@ class Reader {
   void read_override(const std::string& text);
   void assign(const Key& key, const toml::node& node, const std::string& place);
   bool check_value(const Key& key, const std::string& place);
+  void forget_what_overrides_end();
   void take_defaults();
   void check_conditions();
   void check_rules();
@@ -375,6 +376,21 @@ void Reader::check_rules() {
   }
 }
 
+// A key of the file that an override of another key leaves without effect is as if not given.
+void Reader::forget_what_overrides_end() {
+  const auto overridden = [&](std::string_view key) {
+    return std::ranges::any_of(overrides_,
+                               [&](const Override& override) { return override.key->name == key; });
+  };
+  for (const Key& key : config_table()) {
+    const Condition& condition = key.condition;
+    if (overridden(condition.key) && !overridden(key.name) && !wrong(condition.key) &&
+        !condition.holds(config_)) {
+      given_.erase(key.name);
+    }
+  }
+}
+
 // Of the keys that are not given.
 void Reader::take_defaults() {
   const auto given = [&](std::string_view key) { return given_.contains(key); };
@@ -401,6 +417,7 @@ Config Reader::finish(const std::string& stem) {
   for (const Override& override : overrides_) {
     assign(*override.key, *override.holder.get("value"), override.place);
   }
+  forget_what_overrides_end();
   take_defaults();
   if (readable_) {
     check_conditions();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "data/corpus.h"
 #include "data/text_corpus.h"
 #include "train/config/config_table.h"
@@ -15,9 +17,11 @@ bool recurrent(const Config& config) {
 
 std::string run_name(const Config& config) {
   const std::string& name = config.run.name;
-  const bool plain = name.find('/') == std::string::npos && name != "." && name != "..";
+  constexpr std::string_view forbidden("/\0", 2);
+  const bool plain =
+      name.find_first_of(forbidden) == std::string::npos && name != "." && name != "..";
   return plain ? ""
-               : fmt::format("run.name is {}, a folder name without '/' is expected",
+               : fmt::format("run.name is {}, a folder name without '/' or NUL is expected",
                              toml_string(name));
 }
 

@@ -45,6 +45,7 @@ struct Key {
   std::vector<std::string_view> choices;
   Condition condition;
   bool resumable = false;
+  bool is_fixed = false;
 
   std::string_view section() const { return name.substr(0, name.find('.')); }
   std::string_view key() const { return name.substr(name.find('.') + 1); }
@@ -66,6 +67,8 @@ struct Key {
   }
   // May change when a run is continued from a checkpoint.
   Key may_change() && { return resumable = true, std::move(*this); }
+  // May not even change in a branch: weights or vocabulary are made for it.
+  Key fixed() && { return is_fixed = true, std::move(*this); }
 };
 
 struct Section {

@@ -86,7 +86,7 @@ std::vector<ConfigDifference> config_differences(const Config& before, const Con
   for (const Key& key : config_table()) {
     std::string was = key.text(first), is = key.text(second);
     if (was != is) {
-      differences.push_back({std::string(key.name), was, is, key.resumable});
+      differences.push_back({std::string(key.name), was, is, key.resumable, key.is_fixed});
     }
   }
   return differences;
