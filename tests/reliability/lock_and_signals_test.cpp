@@ -119,6 +119,29 @@ TEST_P(EachSignal, EndsAtOnceWhileACorpusIsRead) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
 }
 
+// One batch that takes long: the first signal waits for its end, the second does not.
+TEST_F(LockAndSignals, ASecondSignalEndsAtOnceAndLosesNothingSaved) {
+  Arguments training = {"train", "endless.toml", "--run", "run"};
+  for (const char* setting : {"data.validation=grammar:2000:3-6", "train.validate_every=2",
+                              "train.steps=3", "train.checkpoint_every=1", "decode.batch_size=2000",
+                              "decode.max_length=1000", "decode.min_length=1000"}) {
+    training.insert(training.end(), {"--set", setting});
+  }
+  const Program program(folder_, training);
+  const std::string log = folder_ / "run/log.txt";
+  wait_until([&] {
+    return std::filesystem::exists(log) &&
+           read_file("test", log).find("[train] step 2/3") != std::string::npos;
+  });
+  ASSERT_EQ(kill(program.id(), SIGINT), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_EQ(kill(program.id(), SIGINT), 0);
+  const Outcome outcome = program.wait();
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_EQ(outcome.err.find("stopped at step"), std::string::npos) << outcome.err;
+  EXPECT_EQ(train::RunFolder(folder_ / "run").load_latest().state.step, 1);
+}
+
 // A validation of thousands of sentences is cut short, and made up for when the run goes on.
 TEST_F(LockAndSignals, AStoppedValidationIsMadeUpFor) {
   const Arguments training = {"train", "endless.toml",

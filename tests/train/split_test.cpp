@@ -159,5 +159,19 @@ TEST(LanguageModelSplit, GivesTheSameGradient) {
   }
 }
 
+// Padding alone costs nothing and moves nothing.
+TEST(EmptyLoss, IsZeroWithZeroGradient) {
+  for (const double smoothing : {0.0, 0.1}) {
+    const Tensor logits = Tensor::from_vector<double>({1, -2, 3, 0.5, 7, -1}, {2, 3});
+    set_requires_grad(logits);
+    const CrossEntropy sums = cross_entropy(logits, Tensor::from_vector<int32_t>({0, 0}, {2}),
+                                            {smoothing, data::Vocabulary::padding});
+    backward(sums.loss);
+    EXPECT_EQ(sums.loss.item(), 0);
+    EXPECT_EQ(sums.nll.item(), 0);
+    EXPECT_EQ(gradient(logits).to_doubles(), std::vector<double>(6, 0.0));
+  }
+}
+
 }  // namespace
 }  // namespace heed::train
