@@ -8,28 +8,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 
 #include "core/error.h"
+#include "core/file_descriptor.h"
 
 namespace heed {
 namespace {
-
-// Closes on the way out, whatever happens.
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int number) : number_(number) {}
-  ~FileDescriptor() { close(); }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int number() const { return number_; }
-  bool valid() const { return number_ >= 0; }
-  // Whether all went well: some file systems report a failed write here.
-  bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
 
 std::string cause() { return std::strerror(errno); }
 

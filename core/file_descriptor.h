@@ -15,13 +15,11 @@ class FileDescriptor {
     std::swap(number_, other.number_);
     return *this;
   }
-  ~FileDescriptor() {
-    if (number_ >= 0) {
-      ::close(number_);
-    }
-  }
+  ~FileDescriptor() { close(); }
   int number() const { return number_; }
   bool valid() const { return number_ >= 0; }
+  // Whether all went well: some file systems report a failed write here.
+  bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
  private:
   int number_;

@@ -53,31 +53,29 @@ void write_holder(int file) {
 
 FileLock::FileLock(std::string_view area, std::string path) : path_(std::move(path)) {
   while (true) {
-    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    HEED_CHECK(file_ >= 0, area, "{}: cannot be created: {}", path_, std::strerror(errno));
-    if (lock_now(file_) != 0) {
+    file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    HEED_CHECK(file_.valid(), area, "{}: cannot be created: {}", path_, std::strerror(errno));
+    if (lock_now(file_.number()) != 0) {
       if (errno == EWOULDBLOCK) {
-        holder_ = read_holder(file_);
+        holder_ = read_holder(file_.number());
         return;
       }
       log::warning(area, "{}: cannot be locked ({}): nothing keeps another process out", path_,
                    std::strerror(errno));
       break;
     }
-    if (is_named(file_, path_)) {
+    if (is_named(file_.number(), path_)) {
       break;
     }
-    ::close(file_);
   }
   held_ = true;
-  write_holder(file_);
+  write_holder(file_.number());
 }
 
 FileLock::~FileLock() {
   if (held_) {
     ::unlink(path_.c_str());
   }
-  ::close(file_);
 }
 
 }  // namespace heed

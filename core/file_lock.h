@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/export.h"
+#include "core/file_descriptor.h"
 
 namespace heed {
 
@@ -24,7 +25,7 @@ class HEED_EXPORT FileLock {
 
  private:
   std::string path_;
-  int file_ = -1;
+  FileDescriptor file_;
   bool held_ = false;
   std::string holder_;
 };

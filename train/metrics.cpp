@@ -85,15 +85,9 @@ MetricsFile::MetricsFile(std::string path, int64_t last_step) : path_(std::move(
   if (std::filesystem::exists(path_)) {
     size_ = size_until(path_, last_step);
   }
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  HEED_CHECK(file_ >= 0 && ::ftruncate(file_, size_) == 0, "metrics", "{}: cannot be written: {}",
-             path_, std::strerror(errno));
-}
-
-MetricsFile::~MetricsFile() {
-  if (file_ >= 0) {
-    ::close(file_);
-  }
+  file_ = FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  HEED_CHECK(file_.valid() && ::ftruncate(file_.number(), size_) == 0, "metrics",
+             "{}: cannot be written: {}", path_, std::strerror(errno));
 }
 
 void MetricsFile::write(const MetricsEvent& event) {
@@ -102,19 +96,19 @@ void MetricsFile::write(const MetricsEvent& event) {
 }
 
 void MetricsFile::sync() {
-  HEED_CHECK(write_pending() && ::fsync(file_) == 0, "metrics", "{}: cannot be written: {}", path_,
-             std::strerror(errno));
+  HEED_CHECK(write_pending() && ::fsync(file_.number()) == 0, "metrics",
+             "{}: cannot be written: {}", path_, std::strerror(errno));
 }
 
 // Part of a line that went out before the disk was full is taken back.
 bool MetricsFile::write_pending() {
   for (std::string_view rest = pending_; !rest.empty();) {
-    const ssize_t written = ::write(file_, rest.data(), rest.size());
+    const ssize_t written = ::write(file_.number(), rest.data(), rest.size());
     if (written >= 0) {
       rest.remove_prefix(static_cast<size_t>(written));
     } else if (errno != EINTR) {
       const int why = errno;
-      static_cast<void>(!::ftruncate(file_, size_));
+      static_cast<void>(!::ftruncate(file_.number(), size_));
       errno = why;
       return false;
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/export.h"
+#include "core/file_descriptor.h"
 
 namespace heed::train {
 
@@ -24,9 +25,6 @@ class HEED_EXPORT MetricsFile {
   // Cuts off, from the first event after `last_step` on, what a run that was stopped will write
   // again; a line that is no event is warned of and ends the file likewise. Throws Error.
   MetricsFile(std::string path, int64_t last_step);
-  ~MetricsFile();
-  MetricsFile(const MetricsFile&) = delete;
-  MetricsFile& operator=(const MetricsFile&) = delete;
 
   // An event that the disk has no room for is kept, and tried again with the next.
   void write(const MetricsEvent& event);
@@ -37,7 +35,7 @@ class HEED_EXPORT MetricsFile {
   bool write_pending();
 
   std::string path_;
-  int file_ = -1;
+  FileDescriptor file_;
   int64_t size_ = 0;     // of whole lines in the file
   std::string pending_;  // lines that are not in it yet
 };

@@ -30,7 +30,7 @@ struct Sums {
 };
 
 // The summed loss of some rows, differentiated.
-using LossOf = std::function<Sums(const std::vector<size_t>& rows)>;
+using LossOf = std::function<Sums(const std::vector<uint32_t>& rows)>;
 
 Sums taken(const CrossEntropy& sums, int64_t tokens) {
   backward(sums.loss);
@@ -48,19 +48,19 @@ std::map<std::string, std::vector<double>> gradients(const nn::Module& module) {
 }
 
 void expect_any_split_is_the_same(const nn::Module& module, size_t rows, const LossOf& loss_of) {
-  std::vector<size_t> order(rows);
-  std::iota(order.begin(), order.end(), size_t{0});
+  std::vector<uint32_t> order(rows);
+  std::iota(order.begin(), order.end(), 0U);
   const Sums whole = loss_of(order);
   const auto expected = gradients(module);
   Generator generator(7);
   for (size_t parts = 2; parts <= rows; ++parts) {
     generator.shuffle(order);
-    std::vector<std::vector<size_t>> split(parts);
+    std::vector<std::vector<uint32_t>> split(parts);
     for (size_t i = 0; i < rows; ++i) {  // each part has a row, the others fall anywhere
       split[i < parts ? i : generator.below(parts)].push_back(order[i]);
     }
     Sums sum;
-    for (const std::vector<size_t>& part : split) {
+    for (const std::vector<uint32_t>& part : split) {
       const Sums of_part = loss_of(part);
       sum.loss += of_part.loss;
       sum.nll += of_part.nll;
@@ -81,17 +81,18 @@ void expect_any_split_is_the_same(const nn::Module& module, size_t rows, const L
 }
 
 // Ragged on both sides; some targets are empty but for their end.
-std::vector<data::PairExample> ragged_pairs() {
+data::PairStore ragged_pairs() {
   Generator generator(5);
-  std::vector<data::PairExample> pairs;
+  data::PairStore pairs("ragged", vocabulary_size);
   for (const auto& [source, target] :
        {std::pair(1, 0), {7, 3}, {2, 9}, {4, 0}, {1, 1}, {9, 5}, {3, 2}, {5, 12}}) {
-    data::PairExample& pair = pairs.emplace_back();
+    data::PairExample pair;
     for (auto [length, ids] : {std::pair(source, &pair.source), {target, &pair.target}}) {
       for (int i = 0; i < length; ++i) {
         ids->push_back(static_cast<int32_t>(4 + generator.below(vocabulary_size - 4)));
       }
     }
+    pairs.append(pair);
   }
   return pairs;
 }
@@ -108,10 +109,10 @@ TEST_P(TranslationSplit, GivesTheSameGradient) {
   Generator generator(3);
   translator.model = make_translation_model(translator.config, translator.text, generator);
   translator.model->convert(DType::f64);
-  const std::vector<data::PairExample> pairs = ragged_pairs();
+  const data::PairStore pairs = ragged_pairs();
   for (const double smoothing : {0.0, 0.1}) {
     expect_any_split_is_the_same(
-        *translator.model, pairs.size(), [&](const std::vector<size_t>& rows) {
+        *translator.model, pairs.size(), [&](const std::vector<uint32_t>& rows) {
           const data::PairBatch batch = data::make_batch(pairs, rows);
           const auto output =
               translator.model->forward(source_of(batch), target_input_of(batch), false);
@@ -140,15 +141,15 @@ TEST(LanguageModelSplit, GivesTheSameGradient) {
   Generator generator(3);
   const auto model = make_causal_lm(config, vocabulary_size, generator);
   model->convert(DType::f64);
-  std::vector<int32_t> ids;
+  data::IdStore ids("text", vocabulary_size);
   for (int i = 0; i < 30; ++i) {
-    ids.push_back(static_cast<int32_t>(4 + generator.below(vocabulary_size - 4)));
+    ids.append(std::vector{static_cast<int32_t>(4 + generator.below(vocabulary_size - 4))});
   }
   const std::vector<int64_t> starts = {0, 28, 5, 25, 17, 27, 11};
   for (const double smoothing : {0.0, 0.1}) {
-    expect_any_split_is_the_same(*model, starts.size(), [&](const std::vector<size_t>& rows) {
+    expect_any_split_is_the_same(*model, starts.size(), [&](const std::vector<uint32_t>& rows) {
       std::vector<int64_t> chosen;
-      for (const size_t row : rows) {
+      for (const uint32_t row : rows) {
         chosen.push_back(starts[row]);
       }
       const data::WindowBatch batch = data::make_window_batch(ids, chosen, 6);
