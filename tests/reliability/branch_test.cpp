@@ -121,8 +121,7 @@ TEST_F(Branches, ARunNameStaysInItsFolder) {
   const Outcome outcome = train({"nul.toml"}, {});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.err,
-            "[config] run.name is \"a\\u0000b\", a folder name without '/' or control characters "
-            "is expected: "
+            "[config] run.name is \"a\\u0000b\", a folder name without '/' or NUL is expected: "
             "nul.toml:2\n");
 }
 
