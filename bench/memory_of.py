@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a command and says at its end how much memory it had at most.
+"""Runs a command and says at its end how much memory it had at most, and what time it took.
 
     bench/memory_of.py build/release/heed train config.toml
 
@@ -7,6 +7,7 @@ Anonymous memory is what a program holds by itself; the high-water mark counts i
 libraries too.
 """
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -23,6 +24,8 @@ while process.poll() is None:
     anonymous = max(anonymous, int(fields.get("RssAnon", 0)))
     high_water = max(high_water, int(fields.get("VmHWM", 0)))
     time.sleep(0.02)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(f"anonymous memory {anonymous / 1024:.0f} MiB, high-water mark {high_water / 1024:.0f} MiB, "
-      f"{time.monotonic() - start:.1f} s", file=sys.stderr)
+      f"{time.monotonic() - start:.1f} s, of the processor {used.ru_utime + used.ru_stime:.1f} s",
+      file=sys.stderr)
 sys.exit(process.returncode)
