@@ -7,6 +7,7 @@
 #include "core/file.h"
 #include "data/utf8.h"
 #include "train/fingerprint.h"
+#include "train/json_numbers.h"
 
 namespace heed::train {
 namespace {
@@ -51,7 +52,8 @@ json random_to_json(const RandomState& random) {
   return {random.seed, random.stream, random.offset};
 }
 RandomState random_from_json(const json& value) {
-  return {value.at(0).get<uint64_t>(), value.at(1).get<uint64_t>(), value.at(2).get<uint64_t>()};
+  return {whole_number<uint64_t>(value.at(0)), whole_number<uint64_t>(value.at(1)),
+          whole_number<uint64_t>(value.at(2))};
 }
 
 std::string state_to_text(const TrainingState& state) {
@@ -82,25 +84,25 @@ std::string state_to_text(const TrainingState& state) {
 TrainingState state_from_text(const std::string& text) {
   const json value = json::parse(text);
   TrainingState state;
-  value.at("step").get_to(state.step);
-  value.at("optimizer_steps").get_to(state.optimizer_steps);
-  value.at("epoch").get_to(state.epoch);
-  value.at("steps_an_epoch").get_to(state.steps_an_epoch);
-  value.at("position").get_to(state.position);
+  state.step = whole_number<int64_t>(value.at("step"));
+  state.optimizer_steps = whole_number<int64_t>(value.at("optimizer_steps"));
+  state.epoch = whole_number<int64_t>(value.at("epoch"));
+  state.steps_an_epoch = whole_number<int64_t>(value.at("steps_an_epoch"));
+  state.position = whole_number<int64_t>(value.at("position"));
   state.epoch_random = random_from_json(value.at("epoch_random"));
   state.dropout_random = random_from_json(value.at("dropout_random"));
   value.at("schedule").at("factor").get_to(state.schedule.factor);
   value.at("schedule").at("best").get_to(state.schedule.best);
   value.at("schedule").at("has_best").get_to(state.schedule.has_best);
-  value.at("schedule").at("stale").get_to(state.schedule.stale);
+  state.schedule.stale = whole_number<int64_t>(value.at("schedule").at("stale"));
   value.at("best").get_to(state.best);
-  value.at("best_step").get_to(state.best_step);
-  value.at("stale_validations").get_to(state.stale_validations);
+  state.best_step = whole_number<int64_t>(value.at("best_step"));
+  state.stale_validations = whole_number<int64_t>(value.at("stale_validations"));
   state.skipped_in_a_row = value.value("skipped_in_a_row", state.skipped_in_a_row);
   state.validation_due = value.value("validation_due", state.validation_due);
   value.at("window_loss").get_to(state.window_loss);
   value.at("window_nll").get_to(state.window_nll);
-  value.at("window_tokens").get_to(state.window_tokens);
+  state.window_tokens = whole_number<int64_t>(value.at("window_tokens"));
   value.at("finished").get_to(state.finished);
   return state;
 }

@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
+#include "train/fingerprint.h"
 #include "train/language_model.h"
 #include "train/metrics.h"
 #include "train/report/run_report.h"
@@ -51,6 +52,36 @@ Checkpoint small_translator(const std::vector<std::string>& overrides) {
   Checkpoint checkpoint = checkpoint_of(translator);
   checkpoint.path = "small.safetensors";
   return checkpoint;
+}
+
+// A checkpoint whose state says something else, with the checksum of that.
+void write_with_state(const std::string& path, const std::string& was, const std::string& is) {
+  TensorFile file = read_safetensors(path);
+  std::string& state = file.metadata["heed.state"];
+  state.replace(state.find(was), was.size(), is);
+  const std::string none(16, '0');
+  file.metadata["heed.checksum"] = none;
+  std::string bytes = safetensors_encode(file);
+  const std::string key = "\"heed.checksum\":\"";
+  bytes.replace(bytes.find(key) + key.size(), none.size(), fmt::format("{:016x}", hash_of(bytes)));
+  write_file("test", path, bytes);
+}
+
+TEST(HostileRun, AStateOfOtherThanWholeNumbersIsRefused) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "a.safetensors";
+  for (const auto& [was, is] :
+       {std::pair("\"step\":0", "\"step\":0"), std::pair("\"step\":0", "\"step\":1e300"),
+        std::pair("\"position\":0", "\"position\":1.5"),
+        std::pair("_random\":[0,", "_random\":[-1,"),
+        std::pair("\"best_step\":-1", "\"best_step\":18446744073709551615")}) {
+    save_checkpoint(path, small_translator({}));
+    write_with_state(path, was, is);
+    EXPECT_EQ(refusal([&] { load_checkpoint(path); }),
+              was == std::string(is) ? "no error"
+                                     : "[checkpoint] " + path + ": heed.state cannot be read")
+        << is;
+  }
 }
 
 // What a checkpoint says when its config claims this.
