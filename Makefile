@@ -8,10 +8,10 @@ WERROR ?=
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ { fit = int($$2 / 2097152) } \
   END { jobs = fit < cores ? fit : cores; print jobs < 1 ? 1 : jobs }' /proc/meminfo)
 
-.PHONY: help build demo test test-asan test-ubsan test-tsan fuzz install format lint bench packages clean
+.PHONY: help build demo test test-asan test-ubsan test-tsan test-emulated fuzz install format lint bench packages clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 build: ## build the program, build/release/heed
 	@cmake/install_packages.sh build
@@ -23,6 +23,7 @@ demo: build ## train a small translator, translate a few sentences, draw an alig
 
 test: ## build everything and run all tests
 	@$(MAKE) --no-print-directory test-preset PRESET=release
+	@$(MAKE) --no-print-directory test-emulated
 
 test-asan: ## the tests under AddressSanitizer
 	@$(MAKE) --no-print-directory test-preset PRESET=asan
@@ -45,6 +46,16 @@ test-preset:
 	@cmake --preset $(PRESET) -DHEED_BUILD_TESTS=ON -DHEED_BUILD_BENCH=OFF -DHEED_WERROR=$(or $(WERROR),OFF)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 	@ctest --preset $(PRESET) -j $(JOBS)
+
+# Kernels and gradients in every order of a block's threads, all that stands on them in one.
+test-emulated: ## the tests with the CUDA kernels, on a device that the CPU plays
+	@cmake/install_packages.sh build tests emulated
+	@cmake --preset emulated -DHEED_BUILD_TESTS=ON -DHEED_BUILD_EXAMPLES=OFF -DHEED_BUILD_BENCH=OFF -DHEED_WERROR=$(or $(WERROR),OFF)
+	@cmake --build --preset emulated -j $(JOBS)
+	@ctest --preset emulated -j $(JOBS) -L '^(emulator|kernels|autograd|nn|golden|train)$$'
+	@for order in reverse shuffled; do \
+	  HEED_EMULATOR_ORDER=$$order ctest --preset emulated -j $(JOBS) -L '^(emulator|kernels|autograd)$$' || exit 1; \
+	done
 
 install: build ## install the program and the library under PREFIX (/usr/local)
 	@cmake --install build/release --prefix $(PREFIX)

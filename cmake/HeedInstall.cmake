@@ -13,6 +13,8 @@ foreach(room IN LISTS rooms)
           PATTERN "cases.h" EXCLUDE
           PATTERN "commands" EXCLUDE
           PATTERN "cpu" EXCLUDE
+          PATTERN "cuda" EXCLUDE
+          PATTERN "loop.h" EXCLUDE
           PATTERN "node.h" EXCLUDE
           PATTERN "support.h" EXCLUDE)
 endforeach()
@@ -24,5 +26,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/heedConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/heedConfigVersion.cmake
         ${PROJECT_SOURCE_DIR}/cmake/heedConfig.cmake
         ${PROJECT_SOURCE_DIR}/cmake/HeedDependencies.cmake DESTINATION ${package_dir})
+if(HEED_CUDA)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/HeedCudaDependencies.cmake DESTINATION ${package_dir})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/heed
         FILES_MATCHING PATTERN "*.toml")

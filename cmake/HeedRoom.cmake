@@ -18,8 +18,8 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
 # Flags of the build itself; an installed heed asks nothing of its users but C++20.
 add_library(heed_warnings INTERFACE)
-target_compile_options(heed_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
-                       $<$<BOOL:${HEED_WERROR}>:-Werror>)
+target_compile_options(heed_warnings INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;$<$<BOOL:${HEED_WERROR}>:-Werror>>")
 add_library(heed_flags INTERFACE)
 target_link_libraries(heed_flags INTERFACE heed_warnings)
 if(HEED_SANITIZE)

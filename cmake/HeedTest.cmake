@@ -13,6 +13,9 @@ function(heed_add_test name)
   add_executable(${program} ${TEST_SOURCES})
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_compile_definitions(${program} PRIVATE ${TEST_DEFINITIONS})
+  if((HEED_DEVICE OR HEED_CUDA) AND NOT TEST_ROOM MATCHES "^(core|data)$")
+    target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/test_device.cpp)
+  endif()
   target_link_libraries(${program} PRIVATE heed::${TEST_ROOM} ${TEST_LIBS} heed_flags
                         GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES

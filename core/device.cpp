@@ -1,10 +1,19 @@
 #include "core/device.h"
 
+#include <atomic>
 #include <charconv>
 
 #include "core/error.h"
 
 namespace heed {
+namespace {
+
+std::atomic<Device> default_now{Device{}};
+
+}  // namespace
+
+Device default_device() { return default_now.load(std::memory_order_relaxed); }
+void set_default_device(Device device) { default_now.store(device, std::memory_order_relaxed); }
 
 std::string device_name(Device device) {
   if (device.kind == DeviceKind::cpu) {

@@ -20,4 +20,8 @@ HEED_EXPORT std::string device_name(Device device);  // "cpu", "cuda", "cuda:1"
 // Throws InputError: "[device] 'gpu' is no device; known are cpu, cuda, cuda:N".
 HEED_EXPORT Device parse_device(std::string_view text);
 
+// Where tensors are made unless a call says otherwise: the cpu, until it is set.
+HEED_EXPORT Device default_device();
+HEED_EXPORT void set_default_device(Device device);
+
 }  // namespace heed

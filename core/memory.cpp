@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -112,15 +113,30 @@ class CpuMemory final : public DeviceMemory {
   MemoryStatistics statistics_;
 };
 
+// By index of the card.
+std::array<std::atomic<DeviceMemory*>, 64> cards{};
+
 }  // namespace
 
 DeviceMemory& device_memory(Device device) {
-  HEED_CHECK_INPUT(device.kind == DeviceKind::cpu, "device",
-                   "{} was asked for, but this build has no CUDA (configure with -DHEED_CUDA=ON)",
+  if (device.kind == DeviceKind::cpu) {
+    // Never destroyed: tensors with static lifetime may outlive everything else.
+    static auto* const memory = new CpuMemory;
+    return *memory;
+  }
+  const auto card = static_cast<size_t>(device.index);
+  DeviceMemory* const memory = card < cards.size() ? cards[card].load() : nullptr;
+  HEED_CHECK_INPUT(memory != nullptr, "device",
+                   "{} has no memory here: call kernels::backend(device) first, in a build "
+                   "configured with -DHEED_CUDA=ON",
                    device_name(device));
-  // Never destroyed: tensors with static lifetime may outlive everything else.
-  static auto* const memory = new CpuMemory;
   return *memory;
+}
+
+void register_device_memory(Device device, DeviceMemory& memory) {
+  const auto card = static_cast<size_t>(device.index);
+  HEED_ASSERT(device.kind == DeviceKind::cuda && card < cards.size(), "{}", device_name(device));
+  cards[card] = &memory;
 }
 
 }  // namespace heed

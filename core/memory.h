@@ -31,8 +31,9 @@ class HEED_EXPORT DeviceMemory {
   virtual void reset_peak() = 0;
 };
 
-// Throws Error when the device is not in this build:
-//   "[device] cuda was asked for, but this build has no CUDA (configure with -DHEED_CUDA=ON)"
+// Throws InputError for a device whose memory nobody registered.
 HEED_EXPORT DeviceMemory& device_memory(Device device);
+// Of a device other than the cpu, by what implements it (kernels::backend(device)); kept for good.
+HEED_EXPORT void register_device_memory(Device device, DeviceMemory& memory);
 
 }  // namespace heed

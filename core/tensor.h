@@ -47,14 +47,17 @@ class HEED_EXPORT Tensor {
   Tensor() = default;
 
   // Not initialised.
-  static Tensor empty(const Shape& shape, DType dtype = DType::f32, Device device = {});
-  static Tensor zeros(const Shape& shape, DType dtype = DType::f32, Device device = {});
+  static Tensor empty(const Shape& shape, DType dtype = DType::f32,
+                      Device device = default_device());
+  static Tensor zeros(const Shape& shape, DType dtype = DType::f32,
+                      Device device = default_device());
   static Tensor full(const Shape& shape, double value, DType dtype = DType::f32,
-                     Device device = {});
+                     Device device = default_device());
   // Throws Error when values.size() is not shape.numel(). T: float, double, int32_t, bool.
   template <typename T>
-  static Tensor from_vector(const std::vector<T>& values, const Shape& shape, Device device = {});
-  static Tensor scalar(double value, DType dtype = DType::f32, Device device = {});
+  static Tensor from_vector(const std::vector<T>& values, const Shape& shape,
+                            Device device = default_device());
+  static Tensor scalar(double value, DType dtype = DType::f32, Device device = default_device());
 
   bool defined() const { return impl_ != nullptr; }
   const Shape& shape() const { return impl_->shape; }

@@ -33,7 +33,9 @@ double seconds_since(Clock::time_point start) {
 }
 
 void configure_machine(const RunConfig& run) {
-  static_cast<void>(kernels::backend(parse_device(run.device)));  // throws when it is not there
+  const Device device = parse_device(run.device);
+  static_cast<void>(kernels::backend(device));  // throws when it is not there
+  set_default_device(device);
   if (run.threads > 0) {
     set_thread_count(static_cast<int>(run.threads));
   }

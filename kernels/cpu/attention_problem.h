@@ -26,7 +26,7 @@ class Scratch {
   Scratch() : kernels_(tile_kernels<T>()) {}
 
   T* take(int64_t elements) {
-    memory_.push_back(Tensor::empty({elements}, dtype_of<T>()));
+    memory_.push_back(Tensor::empty({elements}, dtype_of<T>(), Device{}));
     return memory_.back().template data<T>();
   }
   // Room for a packed matrix.

@@ -95,7 +95,7 @@ class Batch {
  public:
   Batch(const Tensor& x, CpuBackend& backend) : x_(x) {
     if (!readable(x_)) {
-      x_ = Tensor::empty(x.shape(), x.dtype());
+      x_ = Tensor::empty(x.shape(), x.dtype(), x.device());
       backend.copy(x, x_);
     }
     Shape shape = x_.shape();

@@ -7,6 +7,7 @@
 #include "autograd/autograd.h"
 #include "autograd/functions.h"
 #include "tests/support/error_of.h"
+#include "tests/support/set_element.h"
 
 namespace heed {
 namespace {
@@ -58,7 +59,7 @@ TEST(Engine, LeavesDoNotShareTheirGradients) {
   backward(a + b, cotangent);
   EXPECT_FALSE(gradient(a).shares_storage(gradient(b)));
   EXPECT_FALSE(gradient(a).shares_storage(cotangent));
-  gradient(a).data<double>()[0] = 100;
+  test::set_element(gradient(a), 0, 100);
   EXPECT_EQ(gradient(b).to_doubles(), Values({5, 6}));
   EXPECT_EQ(cotangent.to_doubles(), Values({5, 6}));
 }
@@ -83,7 +84,7 @@ TEST(Engine, ExpandedGradientOfALeafIsMaterialised) {
   const Tensor x = leaf({1, 2, 3});
   backward(sum(x));
   ASSERT_TRUE(gradient(x).is_contiguous());
-  gradient(x).data<double>()[0] = 7;
+  test::set_element(gradient(x), 0, 7);
   EXPECT_EQ(gradient(x).to_doubles(), Values({7, 1, 1}));
 }
 
@@ -172,7 +173,7 @@ TEST(Engine, CotangentHasToFit) {
 TEST(Engine, SavedTensorChangedInPlaceIsNamed) {
   const Tensor x = leaf({1, 2});
   const Tensor y = exponential(x);
-  y.data<double>()[0] = 0;
+  test::set_element(y, 0, 0);
   y.bump_version();
   EXPECT_EQ(test::error_of([&] { backward(sum(y)); }),
             "[exponential] a tensor saved for backward was changed in place: f64 (2), version 0 "

@@ -4,6 +4,7 @@
 
 #include "autograd/autograd.h"
 #include "autograd/functions.h"
+#include "kernels/backend.h"
 
 namespace heed {
 namespace {
@@ -19,10 +20,9 @@ Tensor numbers(const Shape& shape, Generator& generator) {
 // p -= 0.01 gradient, in place.
 void step(const std::vector<Tensor>& parameters) {
   for (const Tensor& p : parameters) {
-    const std::vector<float> g = gradient(p).to_vector<float>();
-    for (size_t i = 0; i < g.size(); ++i) {
-      p.data<float>()[i] -= 0.01F * g[i];
-    }
+    const Tensor step = Tensor::empty(p.shape());
+    kernels::backend(p).affine(gradient(p), -0.01, 0, step);
+    kernels::backend(p).binary(kernels::BinaryOp::add, p, step, p);
     p.bump_version();
     clear_gradient(p);
   }
@@ -53,12 +53,12 @@ TEST(TrainingMemory, IsConstantOverAThousandSteps) {
   };
   const double first = train();
   train();
-  const MemoryStatistics warm = device_memory({}).statistics();
+  const MemoryStatistics warm = device_memory(default_device()).statistics();
   double last = 0;
   for (int i = 0; i < 1000; ++i) {
     last = train();
   }
-  const MemoryStatistics after = device_memory({}).statistics();
+  const MemoryStatistics after = device_memory(default_device()).statistics();
   EXPECT_EQ(after.in_use, warm.in_use);
   EXPECT_EQ(after.reserved, warm.reserved);
   EXPECT_EQ(after.system_calls, warm.system_calls);
@@ -69,13 +69,13 @@ TEST(TrainingMemory, IsConstantOverAThousandSteps) {
 TEST(GraphMemory, IsGivenBackByBackwardAndByDestruction) {
   const Tensor x = Tensor::full({1000}, 2.0);
   set_requires_grad(x);
-  const int64_t before = device_memory({}).statistics().in_use;
+  const int64_t before = device_memory(default_device()).statistics().in_use;
   { const Tensor y = sum(square(exponential(x))); }
-  EXPECT_EQ(device_memory({}).statistics().in_use, before);
+  EXPECT_EQ(device_memory(default_device()).statistics().in_use, before);
   const Tensor y = sum(square(exponential(x)));
   backward(y);
   clear_gradient(x);
-  EXPECT_LE(device_memory({}).statistics().in_use - before, 64);
+  EXPECT_LE(device_memory(default_device()).statistics().in_use - before, 64);
 }
 
 }  // namespace

@@ -123,8 +123,8 @@ TEST(Memory, SaysWhichDeviceIsMissing) {
   EXPECT_EQ(test::error_of<InputError>([] {
               device_memory({DeviceKind::cuda, 1});
             }),
-            "[device] cuda:1 was asked for, but this build has no CUDA (configure with "
-            "-DHEED_CUDA=ON)");
+            "[device] cuda:1 has no memory here: call kernels::backend(device) first, in a build "
+"configured with -DHEED_CUDA=ON");
 }
 
 }  // namespace

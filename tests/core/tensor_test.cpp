@@ -150,8 +150,8 @@ TEST(Tensor, WordsMistakes) {
   EXPECT_EQ(test::error_of([] {
               Tensor::zeros({2}, DType::f32, {DeviceKind::cuda, 0});
             }),
-            "[device] cuda was asked for, but this build has no CUDA (configure with "
-            "-DHEED_CUDA=ON)");
+            "[device] cuda has no memory here: call kernels::backend(device) first, in a build "
+"configured with -DHEED_CUDA=ON");
 }
 
 TEST(Tensor, AssertsTheTypeOfItsData) {

@@ -44,7 +44,7 @@ std::string all_sources(const fs::path& root) {
   for (const char* room : {"core", "kernels", "autograd", "nn", "data", "train", "examples"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root / room)) {
       const auto extension = entry.path().extension();
-      if (extension == ".h" || extension == ".cpp") {
+      if (extension == ".h" || extension == ".cpp" || extension == ".cu") {
         all += without_space(read(entry.path()));
       }
     }

@@ -24,7 +24,7 @@ Inputs random_inputs(const Shape& shape, DType dtype) {
 
 Tensor score(const Inputs& in) {
   const Tensor scores = unset({in.keys.dim(0), in.keys.dim(1)}, in.keys.dtype());
-  cpu().additive_score(in.query, in.keys, in.weight, scores);
+  tested().additive_score(in.query, in.keys, in.weight, scores);
   return scores;
 }
 
@@ -36,8 +36,8 @@ Gradients backward(const Inputs& in) {
   const DType dtype = in.keys.dtype();
   const Gradients result = {unset(in.query.shape(), dtype), unset(in.keys.shape(), dtype),
                             unset(in.weight.shape(), dtype)};
-  cpu().additive_score_backward(in.query, in.keys, in.weight, in.dscores, result.dquery,
-                                result.dkeys, result.dweight);
+  tested().additive_score_backward(in.query, in.keys, in.weight, in.dscores, result.dquery,
+                                   result.dkeys, result.dweight);
   return result;
 }
 
@@ -99,8 +99,8 @@ TEST(AdditiveScore, BackwardDoesNotReadKeysWithoutAGradient) {
     const Inputs in = random_inputs({3, 5, 7}, dtype);
     // The end of one sentence, the beginning of another, all of the last.
     for (const int64_t row : {3, 4, 5, 10, 11, 12, 13, 14}) {
-      cpu().fill(in.keys.as_strided({7}, {1}, row * 7), nan);
-      cpu().fill(in.dscores.as_strided({1}, {1}, row), row % 2 == 0 ? 0 : -0.0);
+      tested().fill(in.keys.as_strided({7}, {1}, row * 7), nan);
+      tested().fill(in.dscores.as_strided({1}, {1}, row), row % 2 == 0 ? 0 : -0.0);
     }
     expect_gradients(backward(in), by_hand(in), 8 * tolerance_of(dtype));
   }
@@ -110,7 +110,7 @@ TEST(AdditiveScore, NanSpoilsItsPositionOnly) {
   const Inputs in = random_inputs({2, 3, 5}, DType::f32);
   std::vector<double> expected = score(in).to_doubles();
   expected[4] = nan;
-  cpu().fill(in.keys.as_strided({1}, {1}, 4 * 5 + 2), nan);
+  tested().fill(in.keys.as_strided({1}, {1}, 4 * 5 + 2), nan);
   expect_close(score(in), expected, 0);
 }
 

@@ -60,9 +60,9 @@ Results attend(const Problem& p, Layout layout = Layout::dense) {
   const Tensor query = in(p.query);
   const Tensor key = in(p.key);
   const Tensor value = in(p.value);
-  cpu().attention(query, key, value, p.mask, p.bias, p.rule, r.y, r.log_sum);
-  cpu().attention_backward(query, key, value, p.mask, p.bias, p.rule, r.y, r.log_sum, in(p.dy),
-                           r.dquery, r.dkey, r.dvalue, r.dbias);
+  tested().attention(query, key, value, p.mask, p.bias, p.rule, r.y, r.log_sum);
+  tested().attention_backward(query, key, value, p.mask, p.bias, p.rule, r.y, r.log_sum, in(p.dy),
+                              r.dquery, r.dkey, r.dvalue, r.dbias);
   return r;
 }
 
@@ -270,9 +270,7 @@ TEST(Attention, NothingPassesTheMask) {
       p.mask = Tensor::from_vector(may, p.scores());
       const ByHand clean = by_hand(p);
       const auto spoil = [&](const Tensor& x, int64_t row) {
-        dispatch_floating("spoil", dtype, [&]<typename T>(T) {
-          std::fill_n(x.data<T>() + row * x.dim(3), x.dim(3), static_cast<T>(bad));
-        });
+        tested().fill(x.as_strided({x.dim(3)}, {1}, row * x.dim(3)), bad);
       };
       for (const int64_t s : {7, 299}) {
         spoil(p.key, s);
@@ -295,7 +293,7 @@ TEST(Attention, NothingPassesTheMask) {
 TEST(Attention, NanInAQuerySpoilsItsRow) {
   const Sizes n = {1, 1, 2, 3, 2, 2};
   Problem p = problem_of(n, DType::f64, plain(n));
-  p.query.data<double>()[0] = nan;
+  tested().fill(p.query.as_strided({1}, {1}, 0), nan);
   const std::vector<double> y = attend(p).y.to_doubles();
   EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]));
   EXPECT_FALSE(std::isnan(y[2]) || std::isnan(y[3]));

@@ -32,12 +32,12 @@ TEST(Fill, SetsEveryElementOfAView) {
   for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::boolean}) {
     for (const Layout layout : layouts) {
       const Tensor y = laid_out(unset({3, 5, 2}, dtype), layout);
-      cpu().fill(y, 1);
+      tested().fill(y, 1);
       expect_close(y, std::vector<double>(30, 1), 0);
     }
   }
   const Tensor memory = Tensor::zeros({4, 4});
-  cpu().fill(memory.as_strided({2, 2}, {4, 1}, 5), 7);
+  tested().fill(memory.as_strided({2, 2}, {4, 1}, 5), 7);
   EXPECT_EQ(memory.to_doubles(),
             (std::vector<double>{0, 0, 0, 0, 0, 7, 7, 0, 0, 7, 7, 0, 0, 0, 0, 0}));
 }
@@ -48,7 +48,7 @@ TEST(Copy, MovesBetweenAnyLayouts) {
     for (const Layout from : layouts) {
       for (const Layout to : layouts) {
         const Tensor y = laid_out(unset(shape, DType::f32), to);
-        cpu().copy(laid_out(x, from), y);
+        tested().copy(laid_out(x, from), y);
         expect_close(y, x.to_doubles(), 0);
       }
     }
@@ -71,10 +71,10 @@ TEST(Copy, TransposesAnySizeOfMatrix) {
       const Tensor given = from_doubles(x.to_doubles(), shape, from);
       const Tensor expected = unset(shape, to);
       const std::vector<double> values = from_doubles(given.to_doubles(), shape, to).to_doubles();
-      cpu().copy(laid_out(given, Layout::turned), expected);
+      tested().copy(laid_out(given, Layout::turned), expected);
       EXPECT_EQ(expected.to_doubles(), values);
       const Tensor turned = laid_out(unset(shape, to), Layout::turned);
-      cpu().copy(given, turned);
+      tested().copy(given, turned);
       EXPECT_EQ(turned.to_doubles(), values);
     }
   }
@@ -84,7 +84,7 @@ TEST(Copy, TransposesOnAnyNumberOfThreads) {
   const Tensor x = random_tensor({2, 300, 257}, DType::f32, 1);
   expect_same_for_any_threads([&] {
     const Tensor y = unset({257, 300, 2}, DType::f32);
-    cpu().copy(x.as_strided({257, 300, 2}, {1, 257, 300 * 257}, 0), y);
+    tested().copy(x.as_strided({257, 300, 2}, {1, 257, 300 * 257}, 0), y);
     return y;
   });
 }
@@ -93,14 +93,14 @@ TEST(Copy, Converts) {
   const Tensor x = from_doubles({-2, 0, 1, 3}, {4}, DType::f64);
   for (const DType dtype : {DType::f32, DType::i32}) {
     const Tensor y = unset({4}, dtype);
-    cpu().copy(x, y);
+    tested().copy(x, y);
     expect_close(y, {-2, 0, 1, 3}, 0);
   }
   const Tensor truth = unset({4}, DType::boolean);
-  cpu().copy(x, truth);
+  tested().copy(x, truth);
   expect_close(truth, {1, 0, 1, 1}, 0);
   const Tensor back = unset({4}, DType::i32);
-  cpu().copy(truth, back);
+  tested().copy(truth, back);
   expect_close(back, {1, 0, 1, 1}, 0);
 }
 
@@ -126,7 +126,7 @@ TEST(Binary, MatchesScalarsInEveryLayout) {
         for (const Layout left : layouts) {
           for (const Layout right : layouts) {
             const Tensor y = unset(shape, dtype);
-            cpu().binary(c.op, laid_out(a, left), laid_out(b, right), y);
+            tested().binary(c.op, laid_out(a, left), laid_out(b, right), y);
             expect_close(y, zip(a, b, c.f), tolerance_of(dtype));
           }
         }
@@ -144,9 +144,9 @@ TEST(Binary, Broadcasts) {
     const Tensor expanded = small.as_strided({3, 4, 5}, strides, 2);
     for (const BinaryCase& c : binary_cases) {
       const Tensor y = unset({3, 4, 5}, DType::f64);
-      cpu().binary(c.op, dense, expanded, y);
+      tested().binary(c.op, dense, expanded, y);
       expect_close(y, zip(dense, expanded, c.f), 1e-14);
-      cpu().binary(c.op, expanded, dense, y);
+      tested().binary(c.op, expanded, dense, y);
       expect_close(y, zip(expanded, dense, c.f), 1e-14);
     }
   }
@@ -156,7 +156,7 @@ TEST(Binary, WorksInPlace) {
   const Tensor a = random_tensor({3, 5}, DType::f64, 1);
   const Tensor b = random_tensor({3, 5}, DType::f64, 2);
   const std::vector<double> expected = zip(a, b, [](double l, double r) { return l - r; });
-  cpu().binary(BinaryOp::subtract, a, b, a);
+  tested().binary(BinaryOp::subtract, a, b, a);
   expect_close(a, expected, 0);
 }
 
@@ -165,7 +165,7 @@ TEST(Binary, CountsInWholeNumbers) {
   const Tensor b = from_doubles({2, 3, -4, 1}, {4}, DType::i32);
   const Tensor y = unset({4}, DType::i32);
   const auto of = [&](BinaryOp op) {
-    cpu().binary(op, a, b, y);
+    tested().binary(op, a, b, y);
     return y.to_vector<int32_t>();
   };
   using Ints = std::vector<int32_t>;
@@ -181,11 +181,11 @@ TEST(Binary, CarriesNanThrough) {
   const Tensor a = from_doubles({nan, 1, nan, inf}, {4}, DType::f32);
   const Tensor b = from_doubles({1, nan, nan, -inf}, {4}, DType::f32);
   const Tensor y = unset({4}, DType::f32);
-  cpu().binary(BinaryOp::maximum, a, b, y);
+  tested().binary(BinaryOp::maximum, a, b, y);
   expect_close(y, {nan, nan, nan, inf}, 0);
-  cpu().binary(BinaryOp::minimum, a, b, y);
+  tested().binary(BinaryOp::minimum, a, b, y);
   expect_close(y, {nan, nan, nan, -inf}, 0);
-  cpu().binary(BinaryOp::add, a, b, y);
+  tested().binary(BinaryOp::add, a, b, y);
   expect_close(y, {nan, nan, nan, nan}, 0);
 }
 
@@ -203,14 +203,14 @@ TEST(Compare, AnswersForEveryType) {
     const Tensor b = from_doubles({1, 1, 0}, {3}, dtype);
     for (const Case& c : cases) {
       const Tensor y = Tensor::full({3}, 1, DType::boolean);
-      cpu().compare(c.op, a, laid_out(b, Layout::spaced), y);
+      tested().compare(c.op, a, laid_out(b, Layout::spaced), y);
       expect_close(y, c.expected, 0);
     }
   }
   const Tensor number = Tensor::full({1}, nan);
   for (const Case& c : cases) {
     const Tensor y = Tensor::full({1}, 1, DType::boolean);
-    cpu().compare(c.op, number, number, y);
+    tested().compare(c.op, number, number, y);
     expect_close(y, {c.op == CompareOp::not_equal ? 1.0 : 0.0}, 0);
   }
 }
@@ -224,7 +224,7 @@ TEST(Affine, ScalesAndShifts) {
     }
     for (const Layout layout : layouts) {
       const Tensor y = unset({3, 5, 2}, dtype);
-      cpu().affine(laid_out(x, layout), -1.5, 0.25, y);
+      tested().affine(laid_out(x, layout), -1.5, 0.25, y);
       expect_close(y, expected, tolerance_of(dtype));
     }
   }
@@ -236,12 +236,12 @@ TEST(Where, ChoosesAndIgnoresTheOther) {
   const Tensor b = from_doubles({nan, 20, 30, inf, nan, 60}, {2, 3}, DType::f32);
   for (const Layout layout : layouts) {
     const Tensor y = unset({2, 3}, DType::f32);
-    cpu().where(laid_out(condition, layout), a, laid_out(b, layout), y);
+    tested().where(laid_out(condition, layout), a, laid_out(b, layout), y);
     expect_close(y, {1, 20, 30, 4, 5, 60}, 0);
   }
   // A mask over the columns and a scalar.
   const Tensor y = unset({2, 3}, DType::f32);
-  cpu().where(condition.as_strided({2, 3}, {0, 1}, 0), b.as_strided({2, 3}, {0, 0}, 1), a, y);
+  tested().where(condition.as_strided({2, 3}, {0, 1}, 0), b.as_strided({2, 3}, {0, 0}, 1), a, y);
   expect_close(y, {20, nan, inf, 20, 5, nan}, 0);
 }
 
@@ -249,7 +249,7 @@ TEST(Where, ChoosesWholeNumbersAndBooleans) {
   const Tensor condition = from_doubles({1, 0}, {2}, DType::boolean);
   for (const DType dtype : {DType::i32, DType::boolean}) {
     const Tensor y = unset({2}, dtype);
-    cpu().where(condition, Tensor::full({2}, 1, dtype), Tensor::full({2}, 0, dtype), y);
+    tested().where(condition, Tensor::full({2}, 1, dtype), Tensor::full({2}, 0, dtype), y);
     expect_close(y, {1, 0}, 0);
   }
 }
@@ -266,7 +266,7 @@ TEST(Dropout, KeepsWhatTheStreamSaysInAnyLayout) {
         }
         for (const Layout layout : layouts) {
           const Tensor y = unset(shape, dtype);
-          cpu().dropout(laid_out(x, layout), p, random, y);
+          tested().dropout(laid_out(x, layout), p, random, y);
           expect_close(y, expected, tolerance_of(dtype));
         }
       }
@@ -288,7 +288,7 @@ TEST(Dropout, DrawsExactlyTheNumbersOfTheStream) {
         const RandomState random{0xFEDCBA9876543210, 0x123456789ABCDEF0, start + offset};
         for (const DType dtype : {DType::f32, DType::f64}) {
           const Tensor y = unset({count}, dtype);
-          cpu().dropout(Tensor::full({count}, 3, dtype), 0.75, random, y);
+          tested().dropout(Tensor::full({count}, 3, dtype), 0.75, random, y);
           std::vector<double> expected(static_cast<size_t>(count));
           for (size_t i = 0; i < expected.size(); ++i) {
             expected[i] = philox_uniform(random, i) >= 0.75 ? 12 : 0;
@@ -307,7 +307,7 @@ TEST(Dropout, ComparesWithAProbabilityThatIsNotRoundedToF32) {
       const double uniform = philox_uniform(random, 0);
       const Tensor y = unset({1}, dtype);
       for (const double p : {std::nextafter(uniform, 0), uniform, std::nextafter(uniform, 1)}) {
-        cpu().dropout(Tensor::full({1}, 1, dtype), p, random, y);
+        tested().dropout(Tensor::full({1}, 1, dtype), p, random, y);
         EXPECT_EQ(y.item() != 0, uniform >= p);
       }
     }
@@ -316,7 +316,7 @@ TEST(Dropout, ComparesWithAProbabilityThatIsNotRoundedToF32) {
 
 TEST(Dropout, DropsEverythingAtOneAndHidesNan) {
   const Tensor x = from_doubles({1, nan, inf, 2}, {4}, DType::f32);
-  cpu().dropout(x, 1, {}, x);
+  tested().dropout(x, 1, {}, x);
   expect_close(x, {0, 0, 0, 0}, 0);
 }
 
@@ -324,14 +324,14 @@ TEST(Elementwise, DoesNotDependOnTheThreads) {
   const Tensor x = random_tensor({97, 1009}, DType::f32, 1);
   expect_same_for_any_threads([&] {
     const Tensor y = unset(x.shape(), x.dtype());
-    cpu().dropout(x, 0.3, {1, 2, 3}, y);
+    tested().dropout(x, 0.3, {1, 2, 3}, y);
     return y;
   });
   // Split along the only dimension, and along the outer one of two.
   for (const Tensor& other : {x, laid_out(x, Layout::turned), x.as_strided(x.shape(), {0, 1}, 5)}) {
     const Tensor y = unset(x.shape(), x.dtype());
     set_thread_count(3);
-    cpu().binary(BinaryOp::multiply, x, other, y);
+    tested().binary(BinaryOp::multiply, x, other, y);
     set_thread_count(available_cores());
     expect_close(y, zip(x, other, [](double l, double r) { return l * r; }), 1e-6);
   }

@@ -22,16 +22,16 @@ Loss cross_entropy(const Tensor& logits, const Tensor& targets, double smoothing
   const Shape rows = {logits.dim(0)};
   const Loss result = {unset(rows, logits.dtype()), unset(rows, logits.dtype()),
                        unset(rows, logits.dtype()), unset(rows, logits.dtype())};
-  cpu().cross_entropy(logits, targets, smoothing, ignored, result.loss, result.nll, result.largest,
-                      result.sum);
+  tested().cross_entropy(logits, targets, smoothing, ignored, result.loss, result.nll,
+                         result.largest, result.sum);
   return result;
 }
 
 Tensor backward(const Tensor& logits, const Tensor& targets, double smoothing, const Loss& forward,
                 const Tensor& dloss, int64_t ignored = ignore) {
   const Tensor dlogits = unset(logits.shape(), logits.dtype());
-  cpu().cross_entropy_backward(logits, targets, smoothing, ignored, forward.largest, forward.sum,
-                               dloss, dlogits);
+  tested().cross_entropy_backward(logits, targets, smoothing, ignored, forward.largest, forward.sum,
+                                  dloss, dlogits);
   return dlogits;
 }
 
@@ -90,7 +90,7 @@ Tensor targets_for(int64_t rows, int64_t classes) {
 Tensor logits_for(const Tensor& targets, int64_t classes, DType dtype) {
   const Tensor logits = random_tensor({targets.dim(0), classes}, dtype, 1, -9, 9);
   for (int64_t n = 1; n < targets.dim(0); n += 3) {
-    cpu().fill(logits.as_strided({classes}, {1}, n * classes), nan);
+    tested().fill(logits.as_strided({classes}, {1}, n * classes), nan);
   }
   return logits;
 }
@@ -190,7 +190,7 @@ TEST(CrossEntropy, NanOfAUsedRowStaysVisible) {
   for (int64_t at = 0; at < 3; ++at) {
     for (const double others : {0.0, -inf}) {
       const Tensor logits = Tensor::full({1, 3}, others);
-      cpu().fill(logits.as_strided({1}, {1}, at), nan);
+      tested().fill(logits.as_strided({1}, {1}, at), nan);
       const Loss actual = cross_entropy(logits, Tensor::from_vector<int32_t>({1}, {1}), 0);
       expect_close(actual.loss, {nan}, 0);
       expect_close(actual.nll, {nan}, 0);
@@ -216,7 +216,7 @@ TEST(CrossEntropy, TheMeanOfManyLogitsKeepsItsDigits) {
   // loss its fourth digit.
   constexpr int64_t classes = 50'021;
   const Tensor logits = Tensor::full({1, classes}, -7.3);
-  cpu().fill(logits.as_strided({1}, {1}, 5), 7.3);
+  tested().fill(logits.as_strided({1}, {1}, 5), 7.3);
   const Tensor targets = Tensor::from_vector<int32_t>({3}, {1});
   for (const double smoothing : {0.1, 1.0}) {
     const Loss actual = cross_entropy(logits, targets, smoothing);

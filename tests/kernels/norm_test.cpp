@@ -18,7 +18,7 @@ struct Norm {
 Norm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps = epsilon) {
   const Norm result = {unset(x.shape(), x.dtype()), unset({x.dim(0)}, x.dtype()),
                        unset({x.dim(0)}, x.dtype())};
-  cpu().layer_norm(x, weight, bias, eps, result.y, result.mean, result.rstd);
+  tested().layer_norm(x, weight, bias, eps, result.y, result.mean, result.rstd);
   return result;
 }
 
@@ -29,8 +29,8 @@ struct Gradients {
 Gradients backward(const Tensor& x, const Tensor& weight, const Norm& norm, const Tensor& dy) {
   const Gradients result = {unset(x.shape(), x.dtype()), unset({x.dim(1)}, x.dtype()),
                             unset({x.dim(1)}, x.dtype())};
-  cpu().layer_norm_backward(x, weight, norm.mean, norm.rstd, dy, result.dx, result.dweight,
-                            result.dbias);
+  tested().layer_norm_backward(x, weight, norm.mean, norm.rstd, dy, result.dx, result.dweight,
+                               result.dbias);
   return result;
 }
 
@@ -175,8 +175,8 @@ struct RmsNorm {
 RmsNorm rms_norm(const Tensor& x, const Tensor& weight, const Tensor& dy, double eps = epsilon) {
   const RmsNorm r = {unset(x.shape(), x.dtype()), unset({x.dim(0)}, x.dtype()),
                      unset(x.shape(), x.dtype()), unset({x.dim(1)}, x.dtype())};
-  cpu().rms_norm(x, weight, eps, r.y, r.rstd);
-  cpu().rms_norm_backward(x, weight, r.rstd, dy, r.dx, r.dweight);
+  tested().rms_norm(x, weight, eps, r.y, r.rstd);
+  tested().rms_norm_backward(x, weight, r.rstd, dy, r.dx, r.dweight);
   return r;
 }
 

@@ -59,7 +59,7 @@ TEST(Sgd, MatchesTheFormula) {
             v = rule.momentum * v + g[i] + rule.weight_decay * training.p_by_hand[i];
             training.p_by_hand[i] -= rule.learning_rate * v;
           }
-          cpu().sgd_step(rule, training.p, gradient, training.first);
+          tested().sgd_step(rule, training.p, gradient, training.first);
         }
         // A velocity is a sum of numbers of both signs.
         expect_close(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
@@ -97,7 +97,7 @@ TEST(Adam, MatchesTheFormula) {
               p -= rule.learning_rate * m_hat / (std::sqrt(v_hat) + 1e-8);
             }
             rule.step = step;
-            cpu().adam_step(rule, training.p, gradient, training.first, training.second);
+            tested().adam_step(rule, training.p, gradient, training.first, training.second);
           }
           expect_close(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
           expect_close(training.first, training.first_by_hand, 4 * tolerance_of(dtype));
@@ -115,7 +115,7 @@ TEST(Adam, FirstStepByHand) {
     const Tensor g = from_doubles({2, -2, 0}, {3}, dtype);
     const Tensor m = Tensor::zeros({3}, dtype);
     const Tensor v = Tensor::zeros({3}, dtype);
-    cpu().adam_step({0.5, 0.9, 0.99, 2, 0.25, true, 1}, p, g, m, v);
+    tested().adam_step({0.5, 0.9, 0.99, 2, 0.25, true, 1}, p, g, m, v);
     expect_close(p, {0.625, 1.125, 0.875}, tolerance_of(dtype));
     expect_close(m, {0.2, -0.2, 0}, tolerance_of(dtype));
     expect_close(v, {0.04, 0.04, 0}, tolerance_of(dtype));
@@ -126,8 +126,8 @@ TEST(Adam, LateStepsNeedNoCorrection) {
   const Tensor p = from_doubles({1}, {1}, DType::f64);
   const Tensor m = from_doubles({3}, {1}, DType::f64);
   const Tensor v = from_doubles({4}, {1}, DType::f64);
-  cpu().adam_step({0.1, 0.5, 0.5, 0, 0, true, 1'000'000'000'000}, p,
-                  from_doubles({1}, {1}, DType::f64), m, v);
+  tested().adam_step({0.1, 0.5, 0.5, 0, 0, true, 1'000'000'000'000}, p,
+                     from_doubles({1}, {1}, DType::f64), m, v);
   expect_close(p, {1 - 0.1 * 2 / std::sqrt(2.5)}, 1e-14);
 }
 
@@ -150,7 +150,7 @@ TEST(Adadelta, MatchesTheFormula) {
             moved = rule.rho * moved + (1 - rule.rho) * delta * delta;
             training.p_by_hand[i] -= rule.learning_rate * delta;
           }
-          cpu().adadelta_step(rule, training.p, gradient, training.first, training.second);
+          tested().adadelta_step(rule, training.p, gradient, training.first, training.second);
         }
         expect_matches(training, 8 * tolerance_of(dtype));
       }
@@ -167,14 +167,14 @@ TEST(Optimizers, DoNotDependOnTheThreads) {
     };
   };
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    cpu().sgd_step({0.1, 0.9, 0.1}, training.p, g, training.first);
+    tested().sgd_step({0.1, 0.9, 0.1}, training.p, g, training.first);
   }));
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    cpu().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, training.p, g, training.first,
-                    training.second);
+    tested().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, training.p, g, training.first,
+                       training.second);
   }));
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    cpu().adadelta_step({1, 0.95, 1e-6, 0.1}, training.p, g, training.first, training.second);
+    tested().adadelta_step({1, 0.95, 1e-6, 0.1}, training.p, g, training.first, training.second);
   }));
 }
 

@@ -17,7 +17,7 @@ struct Cell {
 
 Cell gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h, const Tensor& mask) {
   const Cell result = {unset(h.shape(), h.dtype()), unset(gates_h.shape(), h.dtype())};
-  cpu().gru_cell(gates_x, gates_h, h, mask, result.y, result.gates);
+  tested().gru_cell(gates_x, gates_h, h, mask, result.y, result.gates);
   return result;
 }
 
@@ -29,7 +29,8 @@ Gradients backward(const Tensor& gates, const Tensor& gates_h, const Tensor& h, 
                    const Tensor& dy) {
   const Gradients result = {unset(gates.shape(), h.dtype()), unset(gates.shape(), h.dtype()),
                             unset(h.shape(), h.dtype())};
-  cpu().gru_cell_backward(gates, gates_h, h, mask, dy, result.dgates_x, result.dgates_h, result.dh);
+  tested().gru_cell_backward(gates, gates_h, h, mask, dy, result.dgates_x, result.dgates_h,
+                             result.dh);
   return result;
 }
 
@@ -115,7 +116,7 @@ TEST(GruCell, ReadsInputGatesWithAnyRowStride) {
     const Inputs in = random_inputs(5, 7, dtype);
     const Tensor steps = unset({5, 3, 21}, dtype);
     const Tensor step = steps.as_strided({5, 21}, {63, 1}, 21);
-    cpu().copy(in.gates_x, step);
+    tested().copy(in.gates_x, step);
     expect_matches(in, step, {}, std::vector<double>(5, 1));
     const Tensor same = in.gates_x.as_strided({5, 21}, {0, 1}, 0);
     Inputs repeated = in;
@@ -129,8 +130,8 @@ TEST(GruCell, MaskedRowsKeepTheirStateAndReadNothingElse) {
     const Inputs in = random_inputs(5, 7, dtype);
     const std::vector<double> keep = {0, 1, 0, 0, 1};
     for (const int64_t row : {0, 2, 3}) {
-      cpu().fill(in.gates_x.as_strided({21}, {1}, row * 21), nan);
-      cpu().fill(in.gates_h.as_strided({21}, {1}, row * 21), nan);
+      tested().fill(in.gates_x.as_strided({21}, {1}, row * 21), nan);
+      tested().fill(in.gates_h.as_strided({21}, {1}, row * 21), nan);
     }
     expect_matches(in, in.gates_x, from_doubles(keep, {5}, DType::boolean), keep);
     const std::vector<double> none(5, 0);
@@ -155,7 +156,7 @@ TEST(GruCell, NanSpoilsItsOwnElementOnly) {
   const std::vector<double> before = gru_cell(in.gates_x, in.gates_h, in.h, {}).y.to_doubles();
   for (const int64_t gate : {0, 1, 2}) {
     const Tensor spoiled = in.gates_x.clone();
-    cpu().fill(spoiled.as_strided({1}, {1}, gate * 3 + 1), nan);
+    tested().fill(spoiled.as_strided({1}, {1}, gate * 3 + 1), nan);
     std::vector<double> expected = before;
     expected[1] = nan;
     expect_close(gru_cell(spoiled, in.gates_h, in.h, {}).y, expected, 0);

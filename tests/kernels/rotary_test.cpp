@@ -45,10 +45,10 @@ TEST(Rotary, MatchesPlainLoopsInEveryLayout) {
           strides[rows.rank() - 1] = 1;
           const Tensor at = positions_of(positions, {5}).as_strided(rows, strides, 0);
           const Tensor y = laid_out(unset(shape, dtype), layout);
-          cpu().rotary(laid_out(x, layout), at, base, half, false, y);
+          tested().rotary(laid_out(x, layout), at, base, half, false, y);
           expect_close(y, by_hand(x, positions, half), 4 * tolerance_of(dtype));
           const Tensor back = unset(shape, dtype);
-          cpu().rotary(y, at, base, half, true, back);
+          tested().rotary(y, at, base, half, true, back);
           expect_close(back, x.to_doubles(), 4 * tolerance_of(dtype));
         }
       }
@@ -60,7 +60,7 @@ TEST(Rotary, PositionsMayDifferInEveryDimension) {
   const Tensor x = random_tensor({2, 2, 2, 4}, DType::f64, 1);
   const std::vector<int32_t> positions = {1, 2, 1, 7, 0, 2, 5, 6};
   const Tensor y = unset(x.shape(), DType::f64);
-  cpu().rotary(x, positions_of(positions, {2, 2, 2}), base, false, false, y);
+  tested().rotary(x, positions_of(positions, {2, 2, 2}), base, false, false, y);
   expect_close(y, by_hand(x, positions, false), 1e-14);
 }
 
@@ -69,7 +69,7 @@ TEST(Rotary, DoesNotDependOnTheThreads) {
   const Tensor at = Tensor::zeros({2, 300}, DType::i32);
   expect_same_for_any_threads([&] {
     const Tensor y = unset(x.shape(), DType::f32);
-    cpu().rotary(x, at, base, true, false, y);
+    tested().rotary(x, at, base, true, false, y);
     return y;
   });
 }

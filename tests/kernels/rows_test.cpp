@@ -15,11 +15,11 @@ TEST(GatherRows, CopiesTheRowsNamed) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Tensor table = from_doubles({1, 2, 3, 4, 5, 6}, {3, 2}, dtype);
     const Tensor y = unset({4, 2}, dtype);
-    cpu().gather_rows(table, ids_of({2, 0, 2, 1}), y);
+    tested().gather_rows(table, ids_of({2, 0, 2, 1}), y);
     expect_close(y, {5, 6, 1, 2, 5, 6, 3, 4}, 0);
   }
-  cpu().gather_rows(Tensor::zeros({3, 2}), ids_of({}), unset({0, 2}, DType::f32));
-  cpu().gather_rows(Tensor::zeros({3, 0}), ids_of({1}), unset({1, 0}, DType::f32));
+  tested().gather_rows(Tensor::zeros({3, 2}), ids_of({}), unset({0, 2}, DType::f32));
+  tested().gather_rows(Tensor::zeros({3, 0}), ids_of({1}), unset({1, 0}, DType::f32));
 }
 
 TEST(ScatterAddRows, AddsUpRepeatedRowsAndSkipsOne) {
@@ -27,14 +27,14 @@ TEST(ScatterAddRows, AddsUpRepeatedRowsAndSkipsOne) {
     const Tensor dy = from_doubles({1, 2, 3, 4, 5, 6, 7, 8}, {4, 2}, dtype);
     const Tensor ids = ids_of({2, 0, 2, 1});
     const Tensor all = Tensor::zeros({3, 2}, dtype);
-    cpu().scatter_add_rows(dy, ids, -1, all);
+    tested().scatter_add_rows(dy, ids, -1, all);
     expect_close(all, {3, 4, 7, 8, 6, 8}, 0);
     const Tensor some = Tensor::zeros({3, 2}, dtype);
-    cpu().scatter_add_rows(dy, ids, 2, some);
+    tested().scatter_add_rows(dy, ids, 2, some);
     expect_close(some, {3, 4, 7, 8, 0, 0}, 0);
   }
-  cpu().scatter_add_rows(Tensor::zeros({0, 2}), ids_of({}), -1, Tensor::zeros({3, 2}));
-  cpu().scatter_add_rows(Tensor::zeros({1, 0}), ids_of({1}), -1, Tensor::zeros({3, 0}));
+  tested().scatter_add_rows(Tensor::zeros({0, 2}), ids_of({}), -1, Tensor::zeros({3, 2}));
+  tested().scatter_add_rows(Tensor::zeros({1, 0}), ids_of({1}), -1, Tensor::zeros({3, 0}));
 }
 
 TEST(Rows, MatchPlainLoopsOnAnyThreads) {
@@ -61,12 +61,12 @@ TEST(Rows, MatchPlainLoopsOnAnyThreads) {
   }
   const auto gather = [&] {
     const Tensor y = unset({count, width}, DType::f32);
-    cpu().gather_rows(table, ids_of(ids), y);
+    tested().gather_rows(table, ids_of(ids), y);
     return y;
   };
   const auto scatter = [&] {
     const Tensor dtable = Tensor::zeros({vocabulary, width});
-    cpu().scatter_add_rows(dy, ids_of(ids), -1, dtable);
+    tested().scatter_add_rows(dy, ids_of(ids), -1, dtable);
     return dtable;
   };
   expect_close(gather(), expected, 0);

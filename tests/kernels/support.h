@@ -15,7 +15,8 @@
 // Tensors to call kernels with, and a comparison with what plain loops in double give.
 namespace heed::kernels::test {
 
-inline Backend& cpu() { return backend(Device{}); }
+// The default device's: the CPU's, or, in a build with an emulated device, that one's.
+inline Backend& tested() { return backend(default_device()); }
 
 inline Tensor from_doubles(const std::vector<double>& values, const Shape& shape, DType dtype) {
   return dispatch_all(dtype, [&]<typename T>(T) {
@@ -59,14 +60,15 @@ inline Tensor laid_out(const Tensor& x, Layout layout) {
     strides[d] = step;
     step *= x.shape()[d];
   }
-  const Tensor memory = unset({step + offset}, x.dtype());
-  const Tensor view = memory.as_strided(x.shape(), strides, offset);
-  dispatch_all(x.dtype(), [&]<typename T>(T) {
-    const T* from = x.data<T>();
-    T* to = view.data<T>();
-    for_each_offset(x.shape(), strides, [&](int64_t at) { to[at] = *from++; });
+  return dispatch_all(x.dtype(), [&]<typename T>(T) {
+    const std::vector<T> values = x.to_vector<T>();
+    std::vector<T> memory = unset({step + offset}, x.dtype()).to_vector<T>();
+    size_t next = 0;
+    for_each_offset(x.shape(), strides,
+                    [&](int64_t at) { memory[static_cast<size_t>(offset + at)] = values[next++]; });
+    const Shape whole = {step + offset};
+    return Tensor::from_vector(memory, whole).as_strided(x.shape(), strides, offset);
   });
-  return view;
 }
 
 inline bool close(double actual, double expected, double tolerance) {

@@ -82,7 +82,7 @@ std::vector<double> each(const Tensor& x, const std::function<Real(Real)>& f) {
 
 Tensor apply(UnaryOp op, const Tensor& x) {
   const Tensor y = unset(x.shape(), x.dtype());
-  cpu().unary(op, x, y);
+  tested().unary(op, x, y);
   return y;
 }
 
@@ -104,7 +104,7 @@ TEST(Unary, WorksInPlace) {
   for (const UnaryCase& c : cases()) {
     const Tensor x = random_tensor({37}, DType::f64, 1, c.positive_only ? 0.01 : -6, 6);
     const std::vector<double> expected = each(x, c.f);
-    cpu().unary(c.op, x, x);
+    tested().unary(c.op, x, x);
     expect_close(x, expected, 1e-14);
   }
 }
@@ -227,9 +227,9 @@ TEST(UnaryBackward, IsDyTimesTheSlopeAndReadsOneOperand) {
         for (const Layout layout : layouts) {
           SCOPED_TRACE(testing::Message() << c.name << " " << shape.to_string());
           const Tensor dx = unset(shape, dtype);
-          cpu().unary_backward(c.op, c.slope_from_y ? Tensor() : laid_out(x, layout),
-                               c.slope_from_y ? laid_out(y, layout) : Tensor(),
-                               laid_out(dy, layout), dx);
+          tested().unary_backward(c.op, c.slope_from_y ? Tensor() : laid_out(x, layout),
+                                  c.slope_from_y ? laid_out(y, layout) : Tensor(),
+                                  laid_out(dy, layout), dx);
           expect_close(dx, expected, 4 * tolerance_of(dtype));
         }
       }
@@ -249,7 +249,7 @@ TEST(Unary, GatesAreExactToAFewRoundingErrors) {
       for (const double far : {1e-3, 1.0, 6.0, 40.0}) {
         const Tensor x = random_tensor({20011}, dtype, 3, -far, far);
         const Tensor slopes = unset(x.shape(), dtype);
-        cpu().unary_backward(c.op, x, {}, Tensor::full(x.shape(), 1, dtype), slopes);
+        tested().unary_backward(c.op, x, {}, Tensor::full(x.shape(), 1, dtype), slopes);
         const std::vector<double> xs = x.to_doubles();
         const std::vector<double> ys = apply(c.op, x).to_doubles();
         const std::vector<double> dys = slopes.to_doubles();
@@ -276,7 +276,7 @@ TEST(Unary, DoesTheTailOfEverySize) {
         expect_close(apply(c.op, x), each(x, c.f), tolerance_of(dtype));
         // In place of dy, which is 1.
         const Tensor dx = Tensor::full({n}, 1, dtype);
-        cpu().unary_backward(c.op, x, apply(c.op, x), dx, dx);
+        tested().unary_backward(c.op, x, apply(c.op, x), dx, dx);
         expect_close(dx, each(x, c.slope), 4 * tolerance_of(dtype));
       }
     }
@@ -306,8 +306,8 @@ TEST(UnaryBackward, OfAGateIsItsLimitFarAwayAndKeepsNan) {
         }
         const Shape shape = {static_cast<int64_t>(xs.size())};
         const Tensor dx = unset(shape, dtype);
-        cpu().unary_backward(op, from_doubles(xs, shape, dtype), {}, Tensor::full(shape, 1, dtype),
-                             dx);
+        tested().unary_backward(op, from_doubles(xs, shape, dtype), {},
+                                Tensor::full(shape, 1, dtype), dx);
         expect_close(dx, slopes, tolerance_of(dtype));
       }
     }
@@ -317,9 +317,9 @@ TEST(UnaryBackward, OfAGateIsItsLimitFarAwayAndKeepsNan) {
 TEST(UnaryBackward, IsZeroWhereReluAndAbsoluteHaveNoSlope) {
   const Tensor zero = Tensor::zeros({1});
   const Tensor dx = unset({1}, DType::f32);
-  cpu().unary_backward(UnaryOp::relu, {}, zero, Tensor::full({1}, 3), dx);
+  tested().unary_backward(UnaryOp::relu, {}, zero, Tensor::full({1}, 3), dx);
   expect_close(dx, {0}, 0);
-  cpu().unary_backward(UnaryOp::absolute, zero, {}, Tensor::full({1}, 3), dx);
+  tested().unary_backward(UnaryOp::absolute, zero, {}, Tensor::full({1}, 3), dx);
   expect_close(dx, {0}, 0);
 }
 

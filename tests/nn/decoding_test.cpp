@@ -13,6 +13,7 @@
 #include "nn/models/rnn_translator.h"
 #include "nn/models/transformer.h"
 #include "tests/nn/support.h"
+#include "tests/support/set_element.h"
 
 namespace heed::nn::test {
 namespace {
@@ -69,6 +70,10 @@ std::unique_ptr<TranslationModel> make_transformer() {
   return std::make_unique<Transformer>(options, generator);
 }
 
+void add_to(const Tensor& x, size_t i, double value) {
+  heed::test::set_element(x, static_cast<int64_t>(i), x.to_doubles()[i] + value);
+}
+
 // A model whose next words depend on everything before. end_bias adds to the logit of the end.
 std::unique_ptr<TranslationModel> make_model(uint64_t seed, Kind kind = Kind::rnnsearch,
                                              double end_bias = 0) {
@@ -80,7 +85,7 @@ std::unique_ptr<TranslationModel> make_model(uint64_t seed, Kind kind = Kind::rn
     parameters[entry.name] = entry.tensor;
   }
   if (kind != Kind::transformer) {
-    parameters.at("output.bias").data<double>()[end_id] += end_bias;
+    add_to(parameters.at("output.bias"), end_id, end_bias);
     return model;
   }
   // The last norm's bias moves along the end's row of the output.
@@ -90,7 +95,7 @@ std::unique_ptr<TranslationModel> make_model(uint64_t seed, Kind kind = Kind::rn
     length += value * value;
   }
   for (size_t i = 0; i < row.size(); ++i) {
-    parameters.at("decoder.layers.1.norm3.bias").data<double>()[i] += end_bias * row[i] / length;
+    add_to(parameters.at("decoder.layers.1.norm3.bias"), i, end_bias * row[i] / length);
   }
   return model;
 }

@@ -1,4 +1,5 @@
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/cuda/emulator/cuda_runtime.h"
@@ -19,27 +21,35 @@
 #define ASAN_UNPOISON_MEMORY_REGION(begin, bytes) static_cast<void>(0)
 #endif
 
-// Device memory is one range of addresses that can be touched only while a DeviceAccess stands.
-// Around each allocation lie bytes that nobody may read or write; they, and memory not written yet,
-// hold 0xff: NaN as a number, -1 as an id.
+// Device memory is one range of addresses that can be touched only while a DeviceAccess stands, and
+// a second range of the same memory that the emulator itself uses. Around each allocation lie bytes
+// that nobody may read or write; they, and memory not written yet, hold 0xff: NaN as a number, -1
+// as an id.
 namespace heed::emulator {
 namespace {
 
 constexpr size_t alignment = 256;
 constexpr size_t guard = 256;  // bytes after an allocation; those before it belong to the last one
+constexpr size_t page = 4096;
 constexpr size_t device_bytes = size_t{8} << 30;
 constexpr int unknown = 0xff;
 
 class Memory {
  public:
   Memory() {
-    void* range =
-        mmap(nullptr, device_bytes, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) {
-      fail("no address space for the device's memory");
+    const int file = memfd_create("device memory", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, device_bytes) != 0) {
+      fail("no memory for the device");
     }
-    begin_ = static_cast<char*>(range);
+    begin_ = map(file, PROT_NONE);
+    view_ = map(file, PROT_READ | PROT_WRITE);
+    ::close(file);
     end_ = begin_;
+  }
+
+  // Where the emulator reaches what lies at a device pointer.
+  char* view(const void* pointer) const {
+    return view_ + (static_cast<const char*>(pointer) - begin_);
   }
 
   void open() {
@@ -57,7 +67,6 @@ class Memory {
 
   // nullptr when there is no more.
   void* allocate(size_t bytes) {
-    const DeviceAccess access;
     const std::lock_guard lock(mutex_);
     const size_t room = room_of(bytes);
     char* block = nullptr;
@@ -68,12 +77,14 @@ class Memory {
     } else if (static_cast<size_t>(begin_ + device_bytes - end_) >= room) {
       block = end_;
       end_ += room;
-      protect(PROT_READ | PROT_WRITE);
+      if (openings_ > 0) {
+        protect(PROT_READ | PROT_WRITE);
+      }
     } else {
       return nullptr;
     }
     ASAN_UNPOISON_MEMORY_REGION(block, room);
-    std::memset(block, unknown, room);
+    std::memset(view(block), unknown, room);
     ASAN_POISON_MEMORY_REGION(block + bytes, room - bytes);
     used_[block] = bytes;
     use_.now += bytes;
@@ -82,7 +93,6 @@ class Memory {
   }
 
   bool release(void* pointer) {
-    const DeviceAccess access;
     const std::lock_guard lock(mutex_);
     const auto block = used_.find(static_cast<char*>(pointer));
     if (block == used_.end()) {
@@ -90,7 +100,7 @@ class Memory {
     }
     check(block->first, block->second);
     const size_t room = room_of(block->second);
-    std::memset(block->first, unknown, block->second);
+    give_back(block->first, room);
     ASAN_POISON_MEMORY_REGION(block->first, room);
     free_[room].push_back(block->first);
     use_.now -= block->second;
@@ -98,12 +108,16 @@ class Memory {
     return true;
   }
 
-  void check_all() {
-    const DeviceAccess access;
+  // Of many allocations some at a time; each is checked when it is freed in any case.
+  void check_some() {
+    constexpr size_t most_at_once = 256;
     const std::lock_guard lock(mutex_);
-    for (const auto& [block, bytes] : used_) {
-      check(block, bytes);
+    auto block = used_.lower_bound(next_checked_);
+    for (size_t i = 0; i < std::min(most_at_once, used_.size()); ++i, ++block) {
+      block = block == used_.end() ? used_.begin() : block;
+      check(block->first, block->second);
     }
+    next_checked_ = block == used_.end() ? nullptr : block->first;
   }
 
   bool contains(const void* pointer, size_t bytes) {
@@ -131,20 +145,40 @@ class Memory {
   }
 
  private:
+  static char* map(int file, int access) {
+    void* range = mmap(nullptr, device_bytes, access, MAP_SHARED | MAP_NORESERVE, file, 0);
+    if (range == MAP_FAILED) {
+      fail("no address space for the device's memory");
+    }
+    return static_cast<char*>(range);
+  }
   static size_t room_of(size_t bytes) {
     return (bytes + alignment - 1) / alignment * alignment + guard;
   }
   void protect(int access) {
     const auto bytes = static_cast<size_t>(end_ - begin_);
-    if (bytes > 0 && mprotect(begin_, (bytes + 4095) / 4096 * 4096, access) != 0) {
+    if (bytes > 0 && mprotect(begin_, (bytes + page - 1) / page * page, access) != 0) {
       fail("the device's memory cannot be protected");
     }
   }
+  // What was freed is unknown again. Large blocks go back to the system, page by page: opening and
+  // closing takes time by the page.
+  void give_back(char* block, size_t room) {
+    constexpr size_t large = 16 * page;
+    std::memset(view(block), unknown, std::min(room, large));
+    if (room > large) {
+      const auto first = (static_cast<size_t>(block - begin_) + page - 1) / page * page;
+      const auto last = (static_cast<size_t>(block - begin_) + room) / page * page;
+      if (madvise(view_ + first, last - first, MADV_REMOVE) != 0) {
+        std::memset(view(block), unknown, room);
+      }
+    }
+  }
   // Under AddressSanitizer the access itself was caught.
-  static void check([[maybe_unused]] const char* block, [[maybe_unused]] size_t bytes) {
+  void check([[maybe_unused]] const char* block, [[maybe_unused]] size_t bytes) const {
 #ifndef __SANITIZE_ADDRESS__
-    const char* const end = block + room_of(bytes);
-    if (!std::all_of(block + bytes, end, [](char c) { return c == static_cast<char>(unknown); })) {
+    const std::string_view around(view(block + bytes), room_of(bytes) - bytes);
+    if (around != std::string_view(untouched_).substr(0, around.size())) {
       fail("a kernel wrote past the end of an allocation of " + std::to_string(bytes) + " bytes");
     }
 #endif
@@ -153,6 +187,9 @@ class Memory {
   std::mutex mutex_;
   char* begin_ = nullptr;
   char* end_ = nullptr;  // of what was handed out so far
+  char* view_ = nullptr;
+  const std::string untouched_ = std::string(alignment + guard, static_cast<char>(unknown));
+  char* next_checked_ = nullptr;
   int openings_ = 0;
   MemoryUse use_{0, 0};
   std::map<char*, size_t> used_;
@@ -175,7 +212,7 @@ void fail(std::string_view what) {
 DeviceAccess::DeviceAccess() { memory().open(); }
 DeviceAccess::~DeviceAccess() { memory().close(); }
 
-void check_bounds() { memory().check_all(); }
+void check_bounds() { memory().check_some(); }
 bool on_device(const void* pointer, size_t bytes) { return memory().contains(pointer, bytes); }
 MemoryUse memory_use() { return memory().use(); }
 void reset_peak() { memory().reset_peak(); }
@@ -206,8 +243,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
       heed::emulator::on_device(from, bytes) != from_device) {
     return cudaErrorInvalidValue;
   }
-  const heed::emulator::DeviceAccess access;
-  std::memmove(to, from, bytes);
+  std::memmove(to_device ? memory().view(to) : to, from_device ? memory().view(from) : from, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
@@ -218,8 +254,7 @@ cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t
   if (!heed::emulator::on_device(pointer, bytes)) {
     return cudaErrorInvalidValue;
   }
-  const heed::emulator::DeviceAccess access;
-  std::memset(pointer, value, bytes);
+  std::memset(memory().view(pointer), value, bytes);
   return cudaSuccess;
 }
 

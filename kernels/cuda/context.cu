@@ -1,0 +1,184 @@
+#include "kernels/cuda/context.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "core/error.h"
+#include "kernels/cuda/launch.h"
+
+namespace heed::kernels::cuda {
+namespace {
+
+// CUDA's own stream-ordered pool does the caching; it is told to give nothing back.
+class CudaMemory final : public DeviceMemory {
+ public:
+  CudaMemory(int index, cudaStream_t stream) : stream_(stream) {
+    HEED_CUDA_CALL(cudaDeviceGetDefaultMemPool(&pool_, index));
+    uint64_t everything = UINT64_MAX;
+    HEED_CUDA_CALL(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &everything));
+  }
+
+  void* allocate(size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    void* pointer = try_allocate(bytes);
+    if (pointer == nullptr) {
+      cudaStreamSynchronize(stream_);
+      cudaMemPoolTrimTo(pool_, 0);
+      pointer = try_allocate(bytes);
+    }
+    HEED_CHECK(pointer != nullptr, "memory",
+               "the card has no more memory: {} bytes asked for, {} in use", bytes,
+               statistics_.in_use);
+    statistics_.in_use += static_cast<int64_t>(bytes);
+    statistics_.peak_in_use = std::max(statistics_.peak_in_use, statistics_.in_use);
+    const int64_t held = reserved();
+    statistics_.system_calls += held > statistics_.reserved ? 1 : 0;
+    statistics_.reserved = held;
+    return pointer;
+  }
+
+  // A failure has nowhere to go: the next call reports it, and at the end of the program the card
+  // may be gone already.
+  void deallocate(void* pointer, size_t bytes) noexcept override {
+    const std::lock_guard lock(mutex_);
+    statistics_.in_use -= static_cast<int64_t>(bytes);
+    static_cast<void>(cudaFreeAsync(pointer, stream_));
+  }
+
+  void copy_from_host(void* device, const void* host, size_t bytes) override {
+    if (bytes > 0) {
+      HEED_CUDA_CALL(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_));
+      // Pageable memory was read by the time the call returns; pinned memory is not used.
+    }
+  }
+  void copy_to_host(void* host, const void* device, size_t bytes) override {
+    if (bytes > 0) {
+      HEED_CUDA_CALL(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_));
+      HEED_CUDA_CALL(cudaStreamSynchronize(stream_));
+    }
+  }
+  void zero(void* device, size_t bytes) override {
+    if (bytes > 0) {
+      HEED_CUDA_CALL(cudaMemsetAsync(device, 0, bytes, stream_));
+    }
+  }
+
+  MemoryStatistics statistics() const override {
+    const std::lock_guard lock(mutex_);
+    return statistics_;
+  }
+  void reset_peak() override {
+    const std::lock_guard lock(mutex_);
+    statistics_.peak_in_use = statistics_.in_use;
+  }
+
+ private:
+  void* try_allocate(size_t bytes) const {
+    void* pointer = nullptr;
+    const cudaError_t result = cudaMallocAsync(&pointer, std::max<size_t>(bytes, 1), stream_);
+    if (result != cudaErrorMemoryAllocation) {
+      HEED_CUDA_CALL(result);
+    }
+    return pointer;
+  }
+  int64_t reserved() const {
+    uint64_t held = 0;
+    HEED_CUDA_CALL(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &held));
+    return static_cast<int64_t>(held);
+  }
+
+  mutable std::mutex mutex_;
+  cudaStream_t stream_;
+  cudaMemPool_t pool_ = nullptr;
+  MemoryStatistics statistics_;
+};
+
+std::string version_of(int cuda) { return fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10); }
+
+// "7.5" for 75.
+std::string capability_of(int architecture) {
+  return fmt::format("{}.{}", architecture / 10, architecture % 10);
+}
+
+// What CMAKE_CUDA_ARCHITECTURES said, as numbers.
+std::vector<int> built_architectures() {
+  std::vector<int> result;
+  std::istringstream words(HEED_CUDA_ARCHITECTURES);
+  for (int one = 0; words >> one;) {
+    result.push_back(one);
+  }
+  return result;
+}
+
+// The card runs the newest code that is not newer than itself; a newer card than all of them
+// compiles the PTX.
+void check_capability(const cudaDeviceProp& card) {
+  const std::vector<int> built = built_architectures();
+  const int own = 10 * card.major + card.minor;
+  const int oldest = *std::min_element(built.begin(), built.end());
+  HEED_CHECK_INPUT(own >= oldest, "device",
+                   "{} has capability {}, this build begins at {}: configure with "
+                   "-DCMAKE_CUDA_ARCHITECTURES={}",
+                   card.name, capability_of(own), capability_of(oldest), own);
+}
+
+std::optional<Context>& opened() {
+  static std::optional<Context> context;
+  return context;
+}
+
+}  // namespace
+
+void open_card(int index) {
+  Context made{};
+  made.index = index;
+  HEED_CUDA_CALL(cudaRuntimeGetVersion(&made.runtime));
+  HEED_CUDA_CALL(cudaDriverGetVersion(&made.driver));
+  HEED_CHECK_INPUT(made.driver != 0, "device",
+                   "cuda was asked for, but no NVIDIA driver is installed; install one, or run on "
+                   "the cpu (run.device = \"cpu\")");
+  int count = 0;
+  const cudaError_t counted = cudaGetDeviceCount(&count);
+  HEED_CHECK_INPUT(counted != cudaErrorInsufficientDriver, "device",
+                   "the driver runs CUDA up to {}, this build uses {}: install a newer driver",
+                   version_of(made.driver), version_of(made.runtime));
+  HEED_CHECK_INPUT(counted == cudaSuccess && count > 0, "device",
+                   "cuda was asked for, but there is no card ({}); look at nvidia-smi and "
+                   "CUDA_VISIBLE_DEVICES, or run on the cpu (run.device = \"cpu\")",
+                   cudaGetErrorString(counted));
+  HEED_CHECK_INPUT(index < count, "device", "cuda:{} was asked for, but there {} {} card{}", index,
+                   count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
+  HEED_CUDA_CALL(cudaSetDevice(index));
+  HEED_CUDA_CALL(cudaGetDeviceProperties(&made.properties, index));
+  check_capability(made.properties);
+  HEED_CUDA_CALL(cudaStreamCreateWithFlags(&made.stream, cudaStreamNonBlocking));
+  HEED_CUDA_CALL(cublasCreate(&made.blas));
+  HEED_CUDA_CALL(cublasSetStream(made.blas, made.stream));
+  // Never destroyed: tensors with static lifetime may outlive everything else.
+  made.memory = new CudaMemory(index, made.stream);
+  opened() = made;
+  register_device_memory({DeviceKind::cuda, index}, *made.memory);
+}
+
+const Context& context() {
+  HEED_ASSERT(opened().has_value(), "no card was opened");
+  return *opened();
+}
+
+cudaStream_t stream() { return context().stream; }
+
+std::string describe(const Context& context) {
+  std::string built;
+  for (const int one : built_architectures()) {
+    built += (built.empty() ? "" : ", ") + capability_of(one);
+  }
+  return fmt::format("{}, capability {}.{}, {} MiB, CUDA {} (driver {}), built for {}",
+                     context.properties.name, context.properties.major, context.properties.minor,
+                     context.properties.totalGlobalMem >> 20, version_of(context.runtime),
+                     version_of(context.driver), built);
+}
+
+}  // namespace heed::kernels::cuda

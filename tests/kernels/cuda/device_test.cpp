@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "tests/kernels/support.h"
+#include "tests/support/error_of.h"
+
+// What the CUDA backend says of itself, its memory, and how exact it is.
+namespace heed::kernels {
+namespace {
+
+constexpr Device cuda{DeviceKind::cuda};
+
+// In a build with CUDA on a machine without a card there is nothing to test.
+class CudaBackend : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (default_device().kind == DeviceKind::cpu) {
+      GTEST_SKIP() << "there is no card";
+    }
+  }
+};
+
+TEST_F(CudaBackend, DescribesTheCardOnOneLine) {
+  const std::string text = backend(cuda).description();
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  if (!text.starts_with("emulated")) {
+    GTEST_SKIP() << text;
+  }
+  EXPECT_EQ(text,
+            "emulated device, capability 9.0, 8192 MiB, CUDA 13.0 (driver 13.0), built for 9.0");
+}
+
+TEST_F(CudaBackend, UsesOneCard) {
+  EXPECT_EQ(heed::test::error_of<InputError>([] {
+              backend({DeviceKind::cuda, 1});
+            }),
+            "[device] cuda:1 was asked for, but this process uses cuda: it can use one card");
+}
+
+TEST_F(CudaBackend, CountsMemory) {
+  DeviceMemory& memory = device_memory(cuda);
+  const int64_t before = memory.statistics().in_use;
+  memory.reset_peak();
+  {
+    const Tensor x = Tensor::zeros({1000}, DType::f32, cuda);
+    EXPECT_EQ(memory.statistics().in_use, before + 4000);
+  }
+  EXPECT_EQ(memory.statistics().in_use, before);
+  EXPECT_EQ(memory.statistics().peak_in_use, before + 4000);
+}
+
+TEST_F(CudaBackend, SaysWhenThereIsNoMoreMemory) {
+  const int64_t in_use = device_memory(cuda).statistics().in_use;
+  EXPECT_EQ(heed::test::error_of([] { Tensor::zeros({int64_t{1} << 40}, DType::f32, cuda); }),
+            fmt::format("[memory] the card has no more memory: 4398046511104 bytes asked for, {} "
+                        "in use",
+                        in_use));
+}
+
+TEST_F(CudaBackend, DropsTheSameNumbersAsTheCpu) {
+  const RandomState random{3, 4, 1234567};
+  const Tensor here = Tensor::full({1001}, 1, DType::f32, Device{});
+  const Tensor there = Tensor::full({1001}, 1, DType::f32, cuda);
+  backend(Device{}).dropout(here, 0.3, random, here);
+  backend(cuda).dropout(there, 0.3, random, there);
+  EXPECT_EQ(here.to_doubles(), there.to_doubles());
+}
+
+// --- accuracy: against f64 on the CPU, beside what plain f32 on the CPU errs --------------------
+
+struct Attended {
+  std::vector<double> y, dquery, dkey, dvalue;
+};
+
+// Attention of the numbers of a stream, causal, on a device and in a dtype.
+Attended attend(Device device, DType dtype, int64_t queries, int64_t keys, int64_t width) {
+  const auto random = [&](int64_t length, uint64_t stream) {
+    return Tensor::from_vector(
+        test::random_tensor({1, 2, length, width}, DType::f32, stream).to_vector<float>(),
+        {1, 2, length, width}, device);
+  };
+  const auto in = [&](const Tensor& x) {
+    const Tensor converted = Tensor::empty(x.shape(), dtype, device);
+    backend(device).copy(x, converted);
+    return converted;
+  };
+  const auto out = [&](const Shape& shape) { return Tensor::zeros(shape, dtype, device); };
+  const Tensor query = in(random(queries, 1)), key = in(random(keys, 2)),
+               value = in(random(keys, 3)), dy = in(random(queries, 4));
+  const AttentionRule rule{1 / std::sqrt(static_cast<double>(width)), true, 0, {}};
+  const Tensor y = out(query.shape()), log_sum = out({1, 2, queries});
+  const Tensor dquery = out(query.shape()), dkey = out(key.shape()), dvalue = out(value.shape());
+  backend(device).attention(query, key, value, {}, {}, rule, y, log_sum);
+  backend(device).attention_backward(query, key, value, {}, {}, rule, y, log_sum, dy, dquery, dkey,
+                                     dvalue, {});
+  return {y.to_doubles(), dquery.to_doubles(), dkey.to_doubles(), dvalue.to_doubles()};
+}
+
+double largest_error(const std::vector<double>& actual, const std::vector<double>& exact) {
+  double largest = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    largest = std::max(largest, std::abs(actual[i] - exact[i]));
+  }
+  return largest;
+}
+
+// Values within twice, gradients within three times the error of the CPU.
+TEST_F(CudaBackend, AttentionIsAboutAsExactAsOnTheCpu) {
+  for (const auto& [queries, keys, width] :
+       {std::array<int64_t, 3>{77, 77, 16}, {130, 130, 64}, {65, 129, 128}, {33, 200, 40}}) {
+    const Attended exact = attend({}, DType::f64, queries, keys, width);
+    const Attended cpu = attend({}, DType::f32, queries, keys, width);
+    const Attended card = attend(cuda, DType::f32, queries, keys, width);
+    EXPECT_LE(largest_error(card.y, exact.y), 2 * largest_error(cpu.y, exact.y));
+    EXPECT_LE(largest_error(card.dquery, exact.dquery),
+              3 * largest_error(cpu.dquery, exact.dquery));
+    EXPECT_LE(largest_error(card.dkey, exact.dkey), 3 * largest_error(cpu.dkey, exact.dkey));
+    EXPECT_LE(largest_error(card.dvalue, exact.dvalue),
+              3 * largest_error(cpu.dvalue, exact.dvalue));
+  }
+}
+
+}  // namespace
+}  // namespace heed::kernels

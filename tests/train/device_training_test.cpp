@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/device.h"
+#include "core/file.h"
+#include "core/logging.h"
+#include "tests/support/temporary_folder.h"
+#include "train/trainer.h"
+
+// Fifty steps of each kind of model on a device other than the CPU, and the same on the CPU.
+namespace heed::train {
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+class DeviceTraining : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (default_device().kind == DeviceKind::cpu) {
+      GTEST_SKIP() << "the cpu is the only device here";
+    }
+    log::set_level(log::Level::off);
+    std::string text;
+    for (int i = 0; i < 60; ++i) {
+      text += "line " + std::to_string(i * i % 37) + "\n";
+    }
+    write_file("test", folder_ / "text.txt", text);
+  }
+  void TearDown() override {
+    log::set_level(log::Level::info);
+    set_default_device(before_);
+  }
+
+  Config config_on(const std::string& device) const {
+    const std::string kind = GetParam();
+    Overrides all = {"model.kind=" + kind, "run.device=" + device,
+                     "model.width=8",      "run.log_every=1",
+                     "train.steps=50",     "train.checkpoint_every=25",
+                     "model.dropout=0.1",  "train.keep_checkpoints=100",
+                     "data.batch_size=4",  "data.validation=none"};
+    if (kind == "causal_lm" || kind == "transformer") {
+      all.insert(all.end(), {"model.heads=2", "model.layers=1"});
+    }
+    if (kind == "causal_lm") {
+      all.insert(all.end(), {"data.train=" + (folder_ / "text.txt"), "model.context=16"});
+    } else {
+      all.emplace_back("data.train=grammar:40:3-6");
+    }
+    return parse_config("", "small", all);
+  }
+
+  std::vector<double> losses_of(const RunFolder& run) const {
+    std::vector<double> losses;
+    for (const MetricsEvent& event : read_metrics(run.metrics_path())) {
+      if (event.event == "train") {
+        losses.push_back(event.value("loss"));
+      }
+    }
+    return losses;
+  }
+
+  test::TemporaryFolder folder_;
+  const Device before_ = default_device();
+};
+
+TEST_P(DeviceTraining, LearnsAsOnTheCpu) {
+  const RunFolder cpu(folder_ / "cpu");
+  const RunFolder cuda(folder_ / "cuda");
+  EXPECT_EQ(Trainer(config_on("cpu"), cpu).run(), TrainingEnd::finished);
+  EXPECT_EQ(Trainer(config_on("cuda"), cuda).run(), TrainingEnd::finished);
+  const std::vector<double> expected = losses_of(cpu);
+  const std::vector<double> actual = losses_of(cuda);
+  ASSERT_EQ(expected.size(), 50U);
+  ASSERT_EQ(actual.size(), 50U);
+  for (size_t i = 0; i < actual.size(); ++i) {
+    // Rounding alone sets them apart, and grows with the steps.
+    EXPECT_NEAR(actual[i], expected[i], 1e-5 * static_cast<double>(i + 1)) << "step " << i + 1;
+  }
+  EXPECT_LT(actual.back(), actual.front());
+}
+
+// Killed and begun anew from the middle, it comes to the same bytes.
+TEST_P(DeviceTraining, GoesOnToTheSameBytes) {
+  const RunFolder run(folder_ / "cuda");
+  Trainer(config_on("cuda"), run).run();
+  const std::vector<double> losses = losses_of(run);
+  const std::string bytes = read_file("test", run.checkpoint_path(50));
+  std::filesystem::remove(run.checkpoint_path(50));
+  Trainer(config_on("cuda"), run).run();
+  EXPECT_EQ(losses_of(run), losses);
+  EXPECT_EQ(read_file("test", run.checkpoint_path(50)), bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, DeviceTraining,
+                         testing::Values("rnnsearch", "rnnencdec", "transformer", "causal_lm"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+}  // namespace
+}  // namespace heed::train
