@@ -47,12 +47,16 @@ test-preset:
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 	@ctest --preset $(PRESET) -j $(JOBS)
 
+# Whole models by finite differences and the like; what they are made of is tested.
+SLOW_WHEN_EMULATED := AsAWhole|EveryCombinationOfOptionsLearns|AWideBeamFindsTheBest
+
 # Kernels and gradients in every order of a block's threads, all that stands on them in one.
 test-emulated: ## the tests with the CUDA kernels, on a device that the CPU plays
 	@cmake/install_packages.sh build tests emulated
 	@cmake --preset emulated -DHEED_BUILD_TESTS=ON -DHEED_BUILD_EXAMPLES=OFF -DHEED_BUILD_BENCH=OFF -DHEED_WERROR=$(or $(WERROR),OFF)
 	@cmake --build --preset emulated -j $(JOBS)
-	@ctest --preset emulated -j $(JOBS) -L '^(emulator|kernels|autograd|nn|golden|train)$$'
+	@ctest --preset emulated -j $(JOBS) -L '^(emulator|kernels|autograd|nn|golden)$$' -E '$(SLOW_WHEN_EMULATED)'
+	@ctest --preset emulated -j $(JOBS) -L '^train$$' -R DeviceTraining
 	@for order in reverse shuffled; do \
 	  HEED_EMULATOR_ORDER=$$order ctest --preset emulated -j $(JOBS) -L '^(emulator|kernels|autograd)$$' || exit 1; \
 	done

@@ -15,6 +15,7 @@ Tensor embedding(const Tensor& ids, const Tensor& table, int64_t padding) {
   HEED_CHECK(table.rank() == 2, "embedding", "a table (V, C) is expected: {}",
              describe("table", table));
   check_floating("embedding", table);
+  check_device("embedding", "ids", ids, "table", table);
   const int64_t rows = table.dim(0);
   if (ids.device().kind == DeviceKind::cpu) {
     for_each_offset(ids.shape(), ids.strides(), [&](int64_t offset) {
@@ -93,6 +94,7 @@ void check_cross_entropy(const Tensor& logits, const Tensor& targets,
   check_floating("cross_entropy", logits);
   HEED_CHECK(targets.dtype() == DType::i32, "cross_entropy", "targets are i32: {}",
              describe("targets", targets));
+  check_device("cross_entropy", "targets", targets, "logits", logits);
   Shape expected = logits.shape();
   HEED_CHECK(expected.rank() > 0, "cross_entropy", "there is no class dimension: {}",
              describe("logits", logits));

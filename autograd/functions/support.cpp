@@ -11,15 +11,11 @@ void check_floating(std::string_view op, const Tensor& x) {
   HEED_CHECK(is_floating(x.dtype()), op, "f32 or f64 is expected: {}", describe("input", x));
 }
 
-namespace {
-
 void check_device(std::string_view op, std::string_view a_name, const Tensor& a,
                   std::string_view b_name, const Tensor& b) {
   HEED_CHECK(a.device() == b.device(), op, "devices differ: {} on {}, {} on {}", a_name,
              device_name(a.device()), b_name, device_name(b.device()));
 }
-
-}  // namespace
 
 void check_alike(std::string_view op, std::string_view a_name, const Tensor& a,
                  std::string_view b_name, const Tensor& b) {

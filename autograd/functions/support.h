@@ -22,6 +22,8 @@ inline Tensor empty_like(const Tensor& x, const Shape& shape) {
 std::string describe(std::string_view name, const Tensor& tensor);
 
 void check_floating(std::string_view op, const Tensor& x);
+void check_device(std::string_view op, std::string_view a_name, const Tensor& a,
+                  std::string_view b_name, const Tensor& b);
 // Equal dtypes and devices, named when they differ.
 void check_alike(std::string_view op, std::string_view a_name, const Tensor& a,
                  std::string_view b_name, const Tensor& b);

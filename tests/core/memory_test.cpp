@@ -124,7 +124,7 @@ TEST(Memory, SaysWhichDeviceIsMissing) {
               device_memory({DeviceKind::cuda, 1});
             }),
             "[device] cuda:1 has no memory here: call kernels::backend(device) first, in a build "
-"configured with -DHEED_CUDA=ON");
+            "configured with -DHEED_CUDA=ON");
 }
 
 }  // namespace

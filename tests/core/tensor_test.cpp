@@ -151,7 +151,7 @@ TEST(Tensor, WordsMistakes) {
               Tensor::zeros({2}, DType::f32, {DeviceKind::cuda, 0});
             }),
             "[device] cuda has no memory here: call kernels::backend(device) first, in a build "
-"configured with -DHEED_CUDA=ON");
+            "configured with -DHEED_CUDA=ON");
 }
 
 TEST(Tensor, AssertsTheTypeOfItsData) {

@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include "core/device.h"
 #include "core/error.h"
 #include "kernels/backend.h"
@@ -10,20 +8,20 @@
 namespace heed::test {
 namespace {
 
-class OnTheDevice final : public testing::Environment {
- public:
-  void SetUp() override {
+struct OnTheDevice {
+  OnTheDevice() {
     const Device device{DeviceKind::cuda};
     try {
       static_cast<void>(kernels::backend(device));
+      set_default_device(device);
     } catch (const InputError&) {
       return;
     }
-    set_default_device(device);
   }
 };
 
-[[maybe_unused]] const auto* const registered = testing::AddGlobalTestEnvironment(new OnTheDevice);
+// Before the tests' own objects of static lifetime, tensors among them.
+[[maybe_unused, gnu::init_priority(200)]] const OnTheDevice on_the_device;
 
 }  // namespace
 }  // namespace heed::test

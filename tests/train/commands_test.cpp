@@ -208,15 +208,6 @@ TEST_F(Commands, TheBeamFollowsWhatWasAskedFor) {
   EXPECT_EQ(std::count(greedy.out.begin(), greedy.out.end(), '\n'), 1);
 }
 
-TEST_F(Commands, CudaThatIsNotThere) {
-  if (default_device().kind == DeviceKind::cuda) {
-    GTEST_SKIP() << "it is";
-  }
-  expect_refused({"train", "tiny.toml", "--run", "refused", "--set", "run.device=cuda"},
-                 "[device] cuda was asked for, but this build has no CUDA (configure with "
-                 "-DHEED_CUDA=ON)\n");
-}
-
 TEST_F(Commands, TranslateKeepsLines) {
   const std::string sentence = "the small cat sleeps .";
   const Outcome alone = run({"translate", "runs/tiny"}, sentence + "\n");

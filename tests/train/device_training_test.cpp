@@ -5,21 +5,33 @@
 #include <vector>
 
 #include "core/device.h"
+#include "core/error.h"
 #include "core/file.h"
 #include "core/logging.h"
+#include "kernels/backend.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/train/run_program.h"
 #include "train/trainer.h"
 
-// Fifty steps of each kind of model on a device other than the CPU, and the same on the CPU.
+// run.device = "cuda": fifty steps of each kind of model as on the CPU, or a refusal in words.
 namespace heed::train {
 namespace {
 
 using Overrides = std::vector<std::string>;
 
+bool has_card() {
+  try {
+    kernels::backend(Device{DeviceKind::cuda});
+  } catch (const InputError&) {
+    return false;
+  }
+  return true;
+}
+
 class DeviceTraining : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (default_device().kind == DeviceKind::cpu) {
+    if (!has_card()) {
       GTEST_SKIP() << "the cpu is the only device here";
     }
     log::set_level(log::Level::off);
@@ -92,6 +104,21 @@ TEST_P(DeviceTraining, GoesOnToTheSameBytes) {
   Trainer(config_on("cuda"), run).run();
   EXPECT_EQ(losses_of(run), losses);
   EXPECT_EQ(read_file("test", run.checkpoint_path(50)), bytes);
+}
+
+TEST(Device, ThatIsNotThereIsRefused) {
+  if (has_card()) {
+    GTEST_SKIP() << "it is there";
+  }
+  const test::TemporaryFolder folder;
+  write_file("test", folder / "tiny.toml", "[data]\ntrain = \"grammar:40:3-6\"\n");
+  const test::Outcome outcome =
+      test::Program(folder, {"train", "tiny.toml", "--set", "run.device=cuda"}).wait();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(test::without_machine(outcome.err),
+            "[device] cuda was asked for, but this build has no CUDA (configure with "
+            "-DHEED_CUDA=ON)\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, DeviceTraining,
