@@ -11,6 +11,7 @@
 #include "kernels/backend.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/run_program.h"
+#include "train/metrics.h"
 #include "train/trainer.h"
 
 // run.device = "cuda": fifty steps of each kind of model as on the CPU, or a refusal in words.
