@@ -113,7 +113,8 @@ size_t checksum_position(std::string_view bytes) {
   return key == std::string_view::npos ? key : key + checksum_key.size();
 }
 
-void verify_checksum(std::string bytes, const std::string& path) {
+// Leaves zeros where the checksum stood, as when it was taken.
+void verify_checksum(std::string& bytes, const std::string& path) {
   const size_t at = checksum_position(bytes);
   HEED_CHECK_INPUT(at != std::string::npos && at + no_checksum.size() <= bytes.size(), "checkpoint",
                    "{} is no checkpoint of heed, or is damaged", path);
@@ -171,7 +172,7 @@ Checkpoint load_checkpoint(const std::string& path) {
   return decode_checkpoint(read_file("checkpoint", path), path);
 }
 
-Checkpoint decode_checkpoint(const std::string& bytes, const std::string& path) {
+Checkpoint decode_checkpoint(std::string bytes, const std::string& path) {
   verify_checksum(bytes, path);
   TensorFile file = safetensors_decode(bytes, path);
   const auto field = [&](const std::string& key) { return metadata(file, key, path); };

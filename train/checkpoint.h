@@ -63,6 +63,6 @@ HEED_EXPORT void check_same_data(const Checkpoint& saved, const std::string& fin
 // Throws InputError naming the path: not there, no checkpoint, damaged (the checksum), of a newer
 // format.
 HEED_EXPORT Checkpoint load_checkpoint(const std::string& path);
-HEED_EXPORT Checkpoint decode_checkpoint(const std::string& bytes, const std::string& path);
+HEED_EXPORT Checkpoint decode_checkpoint(std::string bytes, const std::string& path);
 
 }  // namespace heed::train
