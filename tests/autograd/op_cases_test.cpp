@@ -241,6 +241,8 @@ TEST(Devices, AgreeWithTheCpu) {
   if (other_devices().empty()) {
     GTEST_SKIP() << "the cpu is the only device here";
   }
+  const Device before = default_device();
+  set_default_device({});
   for (const Device device : other_devices()) {
     for (const OpCase& op_case : op_cases()) {
       SCOPED_TRACE(device_name(device) + " " + op_case.op + ": " + op_case.variant);
@@ -249,6 +251,7 @@ TEST(Devices, AgreeWithTheCpu) {
       expect_same_results(run(op_case, there), run(op_case, here), 1e-10);
     }
   }
+  set_default_device(before);
 }
 
 // --- errors

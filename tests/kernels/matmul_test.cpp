@@ -232,6 +232,9 @@ TEST(Linear, IsXTimesTheTransposeOfWPlusBias) {
 
 // A decoder's rows do not depend on how many are decoded with them.
 TEST(Matmul, FewRowsGiveWhatEachGivesAlone) {
+  if (default_device().kind == DeviceKind::cuda) {
+    GTEST_SKIP() << "cuBLAS makes no such promise";
+  }
   const Tensor x = random_tensor({8, 67}, DType::f32, 1);
   const Tensor w = random_tensor({33, 67}, DType::f32, 2);
   const Tensor together = unset({8, 33}, DType::f32);
