@@ -4,8 +4,8 @@
     bench/compare_pytorch.py [--heed build/release/heed] [--python /usr/bin/python3 ...] [PRESET ...]
 
 Each --python names an interpreter that has PyTorch; several compare several versions. PyTorch runs
-with one and with two threads and the better counts; heed with its own default. heed itself is
-built and tested without Python.
+with one thread and with as many as heed, and the better counts. heed itself is built and tested
+without Python.
 """
 
 import argparse
@@ -54,8 +54,9 @@ def compare(preset, options):
         )
         heed_seconds.append(found["seconds_per_step"])
         share.append(found["share_of_peak"])
+        counts = sorted({1, found["threads"]})
         for python in options.python:
-            for threads in (1, 2):
+            for threads in counts:
                 command = [python, __file__, "--work", preset, "--threads", str(threads)]
                 result = run_json(command + ["--seconds", str(options.seconds)])
                 versions[python] = result["version"]
@@ -64,7 +65,7 @@ def compare(preset, options):
     line = f"{preset:12} heed {1e3 * mine:9.1f} ms ({100 * statistics.median(share):3.0f}% of sgemm)"
     for python in options.python:
         times, threads = min(
-            (statistics.median(torch_seconds[python, threads]), threads) for threads in (1, 2)
+            (statistics.median(torch_seconds[python, threads]), threads) for threads in counts
         )
         line += f"   PyTorch {versions[python]} {1e3 * times:9.1f} ms on {threads}: {times / mine:5.2f} x"
     print(line, flush=True)

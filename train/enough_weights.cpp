@@ -27,8 +27,11 @@ void check_enough_weights(const Checkpoint& checkpoint, const std::vector<int64_
                    checkpoint.weights.size());
   const int64_t embedding = recurrent ? model.embedding_width : model.width;
   for (const int64_t vocabulary : vocabularies) {
-    require(fmt::format("a vocabulary of {}", vocabulary), vocabulary,
-            model.tie_embeddings ? embedding : std::max(embedding, model.width));
+    require(fmt::format("a vocabulary of {}", vocabulary), vocabulary, embedding);
+  }
+  if (recurrent && !model.tie_embeddings) {  // the output layer, from the state
+    require(fmt::format("a vocabulary of {}", vocabularies.back()), vocabularies.back(),
+            model.width);
   }
   if (recurrent) {
     require(fmt::format("model.embedding_width = {}", embedding), embedding, model.width);

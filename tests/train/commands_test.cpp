@@ -166,6 +166,8 @@ TEST_F(Commands, UnknownWords) {
                  "[heed] unknown option '--bem' of `heed translate`; did you mean '--beam'?\n");
   expect_refused({"translate", "runs/tiny", "--beam", "x"},
                  "[heed] --beam = x: a number is expected; see `heed translate --help`\n");
+  expect_refused({"evaluate", "runs/tiny", "--corpus", "none"},
+                 "[evaluate] --corpus is none: there is nothing to score; name a corpus\n");
   expect_refused({"translate"}, "[heed] RUN is required; see `heed translate --help`\n");
   expect_refused({"gradcheck", "softmax", "gru_cel"},
                  "[gradcheck] there is no op called 'gru_cel'; did you mean 'gru_cell'?\n");
@@ -231,6 +233,16 @@ TEST_F(Commands, TranslateKeepsLines) {
   EXPECT_EQ(read_file("test", *folder_ / "lines.out"), standard.out);
 }
 
+TEST_F(Commands, TranslateMayWriteOverItsInput) {
+  const std::string input = "the small cat sleeps .\n\nthe cat .\n";
+  write_file("test", *folder_ / "both.txt", input);
+  ASSERT_EQ(run({"translate", "runs/tiny", "--input", "both.txt", "--output", "both.txt"}).err, "");
+  EXPECT_EQ(read_file("test", *folder_ / "both.txt"), run({"translate", "runs/tiny"}, input).out);
+  expect_refused({"translate", "runs/tiny", "--input", "nosuch", "--output", "both.txt"},
+                 "[data] nosuch: no such file\n");
+  EXPECT_GT(read_file("test", *folder_ / "both.txt").size(), 2U) << "it stays";
+}
+
 TEST_F(Commands, TranslateSaysWhatTrainingNeverSaw) {
   std::string input = "the cat sleeps .\n\nthe zyx sleeps .\nxyz";
   const auto warned = [&](const std::string& unknown) {
@@ -250,6 +262,7 @@ TEST_F(Commands, TranslateSaysWhatTrainingNeverSaw) {
 }
 
 TEST_F(Commands, TranslateGivesNLinesForEach) {
+  EXPECT_EQ(run({"translate", "runs/tiny"}, "\xEF\xBB\xBF").code, 0) << "a mark and no line";
   const Outcome best =
       run({"translate", "runs/tiny", "--n-best", "3"}, "the cat sleeps .\n\nthe dog .\n");
   ASSERT_EQ(best.code, 0) << best.err;
@@ -302,11 +315,6 @@ TEST_F(Commands, EvaluateDraws) {
   const std::string page = read_file("test", *folder_ / "new/pairs.html");
   EXPECT_EQ(page.find("<!DOCTYPE html>"), 0u) << page.substr(0, 80);
   EXPECT_NE(page.find("<svg"), std::string::npos);
-}
-
-TEST_F(Commands, EvaluateNeedsSomethingToScore) {
-  expect_refused({"evaluate", "runs/tiny", "--corpus", "none"},
-                 "[evaluate] --corpus is none: there is nothing to score; name a corpus\n");
 }
 
 TEST_F(Commands, PlotWritesPagesAndPicturesAlone) {

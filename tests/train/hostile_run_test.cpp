@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
+#include "train/enough_weights.h"
 #include "train/fingerprint.h"
 #include "train/language_model.h"
 #include "train/metrics.h"
@@ -114,6 +115,15 @@ TEST(HostileRun, AModelLargerThanItsWeightsIsNotMade) {
                 " tensors that are there");
   EXPECT_EQ(claimed(rnn, [](ModelConfig& model) { model.attention_width = 65536; }),
             needs(rnn, "model.attention_width = 65536", 262144));
+
+  // Of a source vocabulary there is no output layer.
+  Checkpoint narrow = small_translator({"model.kind=rnnsearch", "model.embedding_width=2"});
+  const int64_t many = weights_in(narrow) / 3;
+  EXPECT_EQ(refusal([&] { check_enough_weights(narrow, {many, 10}); }), "no error");
+  EXPECT_EQ(refusal([&] {
+              check_enough_weights(narrow, {10, many});
+            }),
+            needs(narrow, fmt::format("a vocabulary of {}", many), 4 * many));
 
   const Checkpoint transformer = small_translator(
       {"model.kind=transformer", "model.heads=2", "model.layers=1", "model.positions=learned"});

@@ -50,7 +50,7 @@ class Machine {
   }
 
  private:
-  // Eight sums, which the compiler keeps in a vector.
+  // Many sums, which the compiler keeps in vectors.
   static float read(const float* data) {
     float sums[64] = {};
     for (int64_t i = 0; i < chunk_size; i += 64) {

@@ -15,8 +15,8 @@ class Workload {
 
   // Of one run:
   virtual int64_t tokens() const = 0;  // trained on or produced; 0: does not apply
-  // Of its matrix products: 6 a weight a position for training (2 forward, 4 backward), 2 for
-  // decoding, and those of attention's scores and contexts.
+  // Of its matrix products: 6 a weight a position for training (2 forward, 4 backward), and those
+  // of attention's scores and contexts; 2 a weight a position for decoding.
   virtual double flops() const = 0;
   // Bytes of weights that have to be read from memory at least; 0: does not apply.
   virtual double weight_bytes() const { return 0; }

@@ -88,10 +88,8 @@ class Session {
                          (options.alignments.empty() && !options.show_alignments),
                      "translate", "{} does not attend: it has no alignments",
                      translator_.config.model.kind);
-    if (options.output != "-") {
-      file_.open(options.output, std::ios::binary);
-      HEED_CHECK(file_.good(), "translate", "{} cannot be written", options.output);
-    }
+    // What stands there may be the input, and stays until there is something to write.
+    open_output(std::ios::app);
   }
 
   // One line out for each line in (n of them with --n-best); empty in, empty out. `first`: the
@@ -137,6 +135,7 @@ class Session {
       log::info("translate", "{} alignments: {}", pictures_.size(), options_.alignments);
     }
     if (options_.output != "-") {
+      write("");
       file_.close();
       HEED_CHECK(!file_.fail(), "translate", "{} cannot be written; is the disk full?",
                  options_.output);
@@ -144,13 +143,25 @@ class Session {
   }
 
  private:
+  void open_output(std::ios::openmode mode) {
+    if (options_.output != "-") {
+      file_.open(options_.output, std::ios::binary | std::ios::out | mode);
+      HEED_CHECK(file_.good(), "translate", "{} cannot be written", options_.output);
+    }
+  }
+
   void write(const std::string& text) {
     if (options_.output == "-") {
       std::fwrite(text.data(), 1, text.size(), stdout);
       std::fflush(stdout);
-    } else {
-      file_ << text;
+      return;
     }
+    if (!begun_) {
+      file_.close();
+      open_output(std::ios::trunc);
+      begun_ = true;
+    }
+    file_ << text;
   }
 
   void remember(const std::string& source, const Translation& translation) {
@@ -175,6 +186,7 @@ class Session {
   DecodeConfig decode_;
   Unseen unseen_{translator_};
   std::ofstream file_;
+  bool begun_ = false;  // the output is ours now
   std::vector<AlignmentPicture> pictures_;
 };
 
@@ -193,7 +205,8 @@ void translate_standard_input(Session& session, data::InvalidUtf8 policy) {
     try {
       if (number == 0) {
         line += std::cin.eof() ? "" : "\n";
-        waiting.push_back(data::parse_text(line, name, policy).lines.at(0));
+        const auto first = data::parse_text(line, name, policy).lines;
+        waiting.insert(waiting.end(), first.begin(), first.end());
       } else {
         waiting.push_back(data::parse_line(line, number + 1, name, policy));
       }
@@ -210,8 +223,7 @@ void translate_standard_input(Session& session, data::InvalidUtf8 policy) {
 }
 
 void translate_file(Session& session, const std::string& path, data::InvalidUtf8 policy) {
-  const auto bytes = read_file("data", path);
-  const auto lines = data::parse_text(bytes, path, policy).lines;
+  const auto lines = data::read_text_file(path, policy).lines;
   for (size_t begin = 0; begin < lines.size(); begin += lines_at_once) {
     const size_t end = std::min(lines.size(), begin + lines_at_once);
     session.lines({lines.begin() + static_cast<std::ptrdiff_t>(begin),
