@@ -7,7 +7,6 @@
 #include "autograd/autograd.h"
 #include "autograd/gradcheck_matcher.h"
 #include "core/error.h"
-#include "core/memory.h"
 #include "kernels/backend.h"
 #include "tests/autograd/op_case_names.h"
 #include "tests/support/expect_close.h"
@@ -25,18 +24,17 @@ Tensor converted(const Tensor& x, DType dtype, Device device) {
   if (!is_floating(x.dtype())) {
     dtype = x.dtype();
   }
-  const Tensor y = Tensor::empty(x.shape(), dtype, {});
+  const Tensor y = Tensor::empty(x.shape(), dtype, x.device());
   kernels::backend(y).copy(x, y);
-  if (device == Device{}) {
+  if (device == y.device()) {
     return y;
   }
-  const Tensor there = Tensor::empty(y.shape(), dtype, device);
-  device_memory(device).copy_from_host(there.raw_data(), y.raw_data(),
-                                       static_cast<size_t>(y.numel() * dtype_size(dtype)));
-  return there;
+  return dispatch_all(dtype, [&]<typename T>(T) {
+    return Tensor::from_vector(y.to_vector<T>(), y.shape(), device);
+  });
 }
 
-Tensors converted(const Tensors& tensors, DType dtype, Device device = {}) {
+Tensors converted(const Tensors& tensors, DType dtype, Device device = default_device()) {
   Tensors result;
   for (const Tensor& tensor : tensors) {
     result.push_back(converted(tensor, dtype, device));
@@ -227,6 +225,15 @@ INSTANTIATE_TEST_SUITE_P(Ops, OpCaseTest, testing::ValuesIn(test::op_names()), t
 // --- devices
 // --------------------------------------------------------------------------------------
 
+class OnTheCpu {
+ public:
+  OnTheCpu() { set_default_device({}); }
+  ~OnTheCpu() { set_default_device(before_); }
+
+ private:
+  Device before_ = default_device();
+};
+
 std::vector<Device> other_devices() {
   const Device cuda{DeviceKind::cuda};
   try {
@@ -241,8 +248,7 @@ TEST(Devices, AgreeWithTheCpu) {
   if (other_devices().empty()) {
     GTEST_SKIP() << "the cpu is the only device here";
   }
-  const Device before = default_device();
-  set_default_device({});
+  const OnTheCpu scope;
   for (const Device device : other_devices()) {
     for (const OpCase& op_case : op_cases()) {
       SCOPED_TRACE(device_name(device) + " " + op_case.op + ": " + op_case.variant);
@@ -251,13 +257,14 @@ TEST(Devices, AgreeWithTheCpu) {
       expect_same_results(run(op_case, there), run(op_case, here), 1e-10);
     }
   }
-  set_default_device(before);
 }
 
 // --- errors
 // ---------------------------------------------------------------------------------------
 
+// On a card the host does not look at ids.
 void expect_worded_mistakes() {
+  const OnTheCpu scope;
   ASSERT_FALSE(error_cases().empty());
   for (const ErrorCase& error_case : error_cases()) {
     SCOPED_TRACE(error_case.message);
