@@ -116,12 +116,16 @@ size_t checksum_position(std::string_view bytes) {
 // Leaves zeros where the checksum stood, as when it was taken.
 void verify_checksum(std::string& bytes, const std::string& path) {
   const size_t at = checksum_position(bytes);
-  HEED_CHECK_INPUT(at != std::string::npos && at + no_checksum.size() <= bytes.size(), "checkpoint",
-                   "{} is no checkpoint of heed, or is damaged", path);
+  if (at == std::string::npos || at + no_checksum.size() > bytes.size()) {
+    throw DamagedCheckpoint("checkpoint",
+                            fmt::format("{} is no checkpoint of heed, or is damaged", path));
+  }
   const std::string saved = bytes.substr(at, no_checksum.size());
   bytes.replace(at, no_checksum.size(), no_checksum);
-  HEED_CHECK_INPUT(saved == checksum(bytes), "checkpoint",
-                   "{} is damaged: its content does not match its checksum", path);
+  if (saved != checksum(bytes)) {
+    throw DamagedCheckpoint(
+        "checkpoint", fmt::format("{} is damaged: its content does not match its checksum", path));
+  }
 }
 
 const std::string& metadata(const TensorFile& file, const std::string& key,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/export.h"
 #include "core/random.h"
 #include "core/safetensors.h"
@@ -60,8 +61,14 @@ HEED_EXPORT std::string encode_checkpoint(const Checkpoint& checkpoint);  // the
 HEED_EXPORT void check_same_data(const Checkpoint& saved, const std::string& fingerprint,
                                  const std::string& name);
 
-// Throws InputError naming the path: not there, no checkpoint, damaged (the checksum), of a newer
-// format.
+// The bytes are not those that were written: a flipped bit, a cut.
+class HEED_EXPORT DamagedCheckpoint : public InputError {
+ public:
+  using InputError::InputError;
+};
+
+// Throws InputError naming the path: not there, not to be read, of a newer format; of what has no
+// checksum or another one a DamagedCheckpoint.
 HEED_EXPORT Checkpoint load_checkpoint(const std::string& path);
 HEED_EXPORT Checkpoint decode_checkpoint(std::string bytes, const std::string& path);
 

@@ -52,6 +52,12 @@ void remove_unfinished(const fs::path& folder) {
   }
 }
 
+// A training beside a reader removes the oldest ones while that reads.
+bool is_gone(const std::string& path) {
+  std::error_code ignored;
+  return fs::status(path, ignored).type() == fs::file_type::not_found;
+}
+
 [[noreturn]] void no_run(const std::string& path) {
   throw InputError("run", fmt::format("{} is no run folder: there is no checkpoint in it; `heed "
                                       "train CONFIG --run {}` makes one",
@@ -77,8 +83,12 @@ void RunFolder::create() const {
 
 std::vector<int64_t> RunFolder::checkpoint_steps() const {
   std::vector<int64_t> steps;
+  const std::string folder = path_ + "/checkpoints";
   std::error_code failure;
-  for (const auto& entry : fs::directory_iterator(path_ + "/checkpoints", failure)) {
+  const fs::directory_iterator entries(folder, failure);
+  HEED_CHECK(!failure || failure == std::errc::no_such_file_or_directory, "run",
+             "the folder {} cannot be read: {}", folder, failure.message());
+  for (const auto& entry : entries) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(step_prefix) || !name.ends_with(extension)) {
       continue;
@@ -168,11 +178,15 @@ Checkpoint RunFolder::load_latest() const {
   for (size_t i = 0; i < files.size(); ++i) {
     try {
       return load_checkpoint(files[i]);
-    } catch (const InputError& error) {
+    } catch (const DamagedCheckpoint& error) {
       if (i + 1 == files.size()) {
         throw;
       }
       log::warning("run", "passed over: {}; {} is used instead", error.what(), files[i + 1]);
+    } catch (const InputError&) {
+      if (i + 1 == files.size() || !is_gone(files[i])) {
+        throw;
+      }
     }
   }
   no_run(path_);
@@ -182,7 +196,7 @@ Checkpoint RunFolder::load_best() const {
   if (fs::exists(best_path())) {
     try {
       return load_checkpoint(best_path());
-    } catch (const InputError& error) {
+    } catch (const DamagedCheckpoint& error) {
       log::warning("run", "passed over: {}; the latest checkpoint is used instead", error.what());
     }
   }

@@ -29,7 +29,8 @@ class HEED_EXPORT RunFolder {
   bool exists() const;
   // Makes the folders where they are missing. Throws Error naming what cannot be made.
   void create() const;
-  // Steps of the numbered checkpoints, latest first.
+  // Steps of the numbered checkpoints, latest first; none where the folder is not there. Throws
+  // Error when it cannot be read.
   std::vector<int64_t> checkpoint_steps() const;
   bool has_checkpoint() const;
 
@@ -46,7 +47,7 @@ class HEED_EXPORT RunFolder {
   void tidy(const Checkpoint& latest, int64_t keep) const;
 
   // The latest checkpoint that is whole; damaged ones are named in the log and passed over.
-  // Throws InputError when there is none.
+  // Throws InputError when there is none, or a whole one cannot be read (the disk, its format).
   Checkpoint load_latest() const;
   // The best one by validation; the latest when there is none, or, saying so, when it is damaged.
   // Throws InputError for what is no run folder.

@@ -214,5 +214,18 @@ TEST_F(Saves, ADamagedLastCheckpointGivesWayToTheOneBefore) {
   expect_same_run(run_, train::RunFolder(folder_ / "straight"));
 }
 
+// A disk that has a bad day: nothing is passed over, nothing set aside.
+TEST_F(Saves, AnUnreadableLastCheckpointStopsTheRun) {
+  ASSERT_EQ(Program(folder_, training_of(folder_, "run")).wait().code, 0);
+  const FailingCall bad{"", "open", "step-00000004.safetensors$", 0, 0, ""};
+  const Outcome outcome =
+      Program(folder_, training_of(folder_, "run"), "", environment_of(bad, "5", 100)).wait();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err,
+            "[checkpoint] run/checkpoints/step-00000004.safetensors: cannot be read: Input/output "
+            "error\n");
+  expect_same_run(run_, train::RunFolder(folder_ / "straight"));
+}
+
 }  // namespace
 }  // namespace heed::test

@@ -11,6 +11,7 @@
 #include "train/language_model.h"
 #include "train/metrics.h"
 #include "train/report/run_report.h"
+#include "train/run_folder.h"
 #include "train/translator.h"
 
 namespace heed::train {
@@ -55,11 +56,12 @@ Checkpoint small_translator(const std::vector<std::string>& overrides) {
   return checkpoint;
 }
 
-// A checkpoint whose state says something else, with the checksum of that.
-void write_with_state(const std::string& path, const std::string& was, const std::string& is) {
+// A checkpoint whose field says something else, with the checksum of that.
+void rewrite(const std::string& path, const std::string& field, const std::string& was,
+             const std::string& is) {
   TensorFile file = read_safetensors(path);
-  std::string& state = file.metadata["heed.state"];
-  state.replace(state.find(was), was.size(), is);
+  std::string& text = file.metadata[field];
+  text.replace(text.find(was), was.size(), is);
   const std::string none(16, '0');
   file.metadata["heed.checksum"] = none;
   std::string bytes = safetensors_encode(file);
@@ -77,12 +79,37 @@ TEST(HostileRun, AStateOfOtherThanWholeNumbersIsRefused) {
         std::pair("_random\":[0,", "_random\":[-1,"),
         std::pair("\"best_step\":-1", "\"best_step\":18446744073709551615")}) {
     save_checkpoint(path, small_translator({}));
-    write_with_state(path, was, is);
+    rewrite(path, "heed.state", was, is);
     EXPECT_EQ(refusal([&] { load_checkpoint(path); }),
               was == std::string(is) ? "no error"
                                      : "[checkpoint] " + path + ": heed.state cannot be read")
         << is;
   }
+}
+
+// Of a newer heed, say: what was not understood is neither passed over nor set aside.
+TEST(HostileRun, AWholeCheckpointThatIsNotUnderstoodIsNoDamagedOne) {
+  const test::TemporaryFolder folder;
+  const RunFolder run(folder / "run");
+  run.create();
+  Checkpoint checkpoint = small_translator({});
+  for (const int64_t step : {1, 2}) {
+    checkpoint.state.step = step;
+    run.save(checkpoint, true, 2);
+  }
+  const std::string newer = run.checkpoint_path(2);
+  rewrite(newer, "heed.format", "1", "2");
+  EXPECT_EQ(
+      refusal([&] { run.load_latest(); }),
+      "[checkpoint] " + newer + " has format 2, this heed reads 1; use the heed that wrote it");
+  rewrite(run.best_path(), "heed.format", "1", "2");
+  EXPECT_EQ(refusal([&] { run.load_best(); }),
+            "[checkpoint] " + run.best_path() +
+                " has format 2, this heed reads 1; use the heed that wrote it");
+  run.save(checkpoint, true, 2);
+  rewrite(newer, "heed.config", "width = 4", "girth = 4");
+  EXPECT_EQ(refusal([&] { run.load_latest(); }).find("[config] unknown key 'girth' in [model]"),
+            0U);
 }
 
 // What a checkpoint says when its config claims this.
