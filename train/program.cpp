@@ -15,6 +15,7 @@
 
 #include "core/device.h"
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "core/version.h"
 #include "kernels/backend.h"
 #include "train/commands/commands.h"
@@ -164,6 +165,8 @@ int run_program(int argc, const char* const* argv) {
     return bad_input;
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
+  } catch (const Stopped& stopped) {
+    fmt::print(stderr, "[heed] {}\n", stopped.what());
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "[heed] out of memory; a smaller batch or model needs less\n");
   } catch (const std::system_error& error) {

@@ -227,5 +227,29 @@ TEST_F(Saves, AnUnreadableLastCheckpointStopsTheRun) {
   expect_same_run(run_, train::RunFolder(folder_ / "straight"));
 }
 
+// The run is over by then: it ends as if nobody had asked it to stop.
+TEST_F(Saves, ASignalDuringTheLastSaveChangesNothing) {
+  const FailingCall late{"", "rename", "step-00000004.safetensors$", 1, 0, ""};
+  const Outcome outcome =
+      Program(folder_, training_of(folder_, "run"), "", environment_of(late, "interrupt", 1))
+          .wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.err.ends_with("[run] curves and samples: run/report/index.html\n"))
+      << outcome.err;
+  expect_same_run(run_, train::RunFolder(folder_ / "straight"));
+}
+
+TEST_F(Saves, AReportThatFailsLeavesTheRunFinished) {
+  const FailingCall full{"", "open", "report/index.html.tmp", 0, 0, ""};
+  const Outcome outcome =
+      Program(folder_, training_of(folder_, "run"), "", environment_of(full, "28", 1)).wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(
+      outcome.err.ends_with("[run] warning: no report is made: [heed] "
+                            "run/report/index.html.tmp: cannot be created: No space left "
+                            "on device\n"))
+      << outcome.err;
+}
+
 }  // namespace
 }  // namespace heed::test

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -73,10 +74,15 @@ std::string folder_of(const Options& options, const Config& config) {
   return std::filesystem::is_directory(options.target) ? options.target : "runs/" + config.run.name;
 }
 
+// The run is finished and saved, whatever becomes of its report.
 void write_report(const RunFolder& folder) {
   const std::string path = folder.report_path("index.html");
-  write_output(path, run_report(folder.load_best(), read_metrics(folder.metrics_path())));
-  log::info("run", "curves and samples: {}", path);
+  try {
+    write_output(path, run_report(folder.load_best(), read_metrics(folder.metrics_path())));
+    log::info("run", "curves and samples: {}", path);
+  } catch (const std::exception& failure) {
+    log::warning("run", "no report is made: {}", failure.what());
+  }
 }
 
 void run_training(const Options& options) {
@@ -90,6 +96,7 @@ void run_training(const Options& options) {
   training = 1;
   const TrainingEnd end = trainer.run();
   training = 0;
+  forget_stop_request();  // one that came after the last batch asks for what has happened
   if (end == TrainingEnd::interrupted) {
     throw ExitWith{128 + last_signal};
   }
