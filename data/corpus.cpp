@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "core/error.h"
 #include "core/input_file.h"
@@ -191,6 +193,15 @@ void check_is_no_misspelt_generator(const std::string& name) {
 bool is_generator(const std::string& name) {
   const size_t colon = name.find(':');
   return colon != std::string::npos && find_generator(name.substr(0, colon)) != nullptr;
+}
+
+bool can_be_opened_again(const std::vector<std::string>& name) {
+  return std::all_of(name.begin(), name.end(), [](const std::string& part) {
+    std::error_code unknown;  // opening it will say more
+    const auto status = std::filesystem::status(part, unknown);
+    return is_generator(part) || !std::filesystem::exists(status) ||
+           std::filesystem::is_regular_file(status);
+  });
 }
 
 PairCorpus::PairCorpus(std::string name, std::shared_ptr<const PairSource> source, bool drop_empty)

@@ -82,4 +82,7 @@ HEED_EXPORT PairCorpus load_pair_corpus(const std::vector<std::string>& name, Sp
 // Whether a name means a generator rather than a file ("grammar:...", "reverse:...").
 HEED_EXPORT bool is_generator(const std::string& name);
 
+// Not of a pipe, which gives its text once, to who opens it first, and keeps a second one waiting.
+HEED_EXPORT bool can_be_opened_again(const std::vector<std::string>& name);
+
 }  // namespace heed::data

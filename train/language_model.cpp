@@ -73,30 +73,38 @@ std::unique_ptr<nn::CausalLm> make_causal_lm(const Config& config, int64_t vocab
   return std::make_unique<nn::CausalLm>(options, generator);
 }
 
-data::RunningText load_training_text(const Config& config) {
-  const std::string& name = config.data.train.front();
-  const auto all = data::RunningText::load(name, invalid_utf8_policy(config.data));
-  return config.data.validation != tail_of_train ? all
-                                                 : all.split_tail(config.data.validation_share)
-                                                       .first.renamed(name + " without its tail");
-}
-
-data::RunningText load_held_out_text(const Config& config, const CorpusName& name) {
+HeldOutText load_held_out_text(const Config& config, const CorpusName& name) {
   HEED_CHECK_INPUT(name.size() == 1, "data", "a language model reads one text, {} were given",
                    name.size());
   HEED_CHECK_INPUT(!data::is_generator(name.front()), "data",
                    "{} makes pairs of sentences, a language model reads one text", name.front());
+  const data::InvalidUtf8 policy = invalid_utf8_policy(config.data);
   if (name != tail_of_train) {
-    return data::RunningText::load(name.front(), invalid_utf8_policy(config.data));
+    return {data::RunningText::load(name.front(), policy), std::nullopt};
   }
   const std::string& train = config.data.train.front();
   HEED_CHECK_INPUT(
       config.data.validation == tail_of_train, "data",
       "the tail of {} was learned from: data.validation held out {}; name another text", train,
       config.data.validation.empty() ? "nothing" : config.data.validation.front());
-  return data::RunningText::load(train, invalid_utf8_policy(config.data))
-      .split_tail(config.data.validation_share)
-      .second.renamed("the tail of " + train);
+  const auto [learned, held_out] =
+      data::RunningText::load(train, policy).split_tail(config.data.validation_share);
+  return {held_out.renamed("the tail of " + train), learned.renamed(train + " without its tail")};
+}
+
+TrainingTexts load_training_texts(const Config& config) {
+  const CorpusName& validation = config.data.validation;
+  if (validation == tail_of_train) {
+    const HeldOutText held_out = load_held_out_text(config, validation);
+    return {*held_out.learned, held_out.text};
+  }
+  TrainingTexts texts{
+      data::RunningText::load(config.data.train.front(), invalid_utf8_policy(config.data)),
+      std::nullopt};
+  if (!validation.empty()) {
+    texts.validation = load_held_out_text(config, validation).text;
+  }
+  return texts;
 }
 
 TextSide build_text_side(const Config& config, const data::RunningText& train) {

@@ -34,10 +34,20 @@ HEED_EXPORT LanguageModel restore_language_model(const Checkpoint& checkpoint);
 HEED_EXPORT std::unique_ptr<nn::CausalLm> make_causal_lm(const Config& config, int64_t vocabulary,
                                                          Generator& generator);
 
-// data.train: a file or heed's own sources, without the tail when that is held out.
-HEED_EXPORT data::RunningText load_training_text(const Config& config);
+// A text that is not learned: a file, heed's own sources, or the tail of data.train.
+struct HeldOutText {
+  data::RunningText text;
+  std::optional<data::RunningText> learned;  // what is before the tail, in the same reading
+};
 // Throws InputError for the tail of a text that was learned whole.
-HEED_EXPORT data::RunningText load_held_out_text(const Config& config, const CorpusName& name);
+HEED_EXPORT HeldOutText load_held_out_text(const Config& config, const CorpusName& name);
+
+// What a training reads, each file once. data.train is without the tail when that is held out.
+struct TrainingTexts {
+  data::RunningText train;
+  std::optional<data::RunningText> validation;
+};
+HEED_EXPORT TrainingTexts load_training_texts(const Config& config);
 
 HEED_EXPORT TextSide build_text_side(const Config& config, const data::RunningText& train);
 

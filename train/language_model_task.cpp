@@ -31,19 +31,18 @@ LanguageModelTask::LanguageModelTask(const Config& config, const Checkpoint* sav
     language_model_ = restore_language_model(*saved);
   }
   language_model_.config = config;
-  const data::RunningText train = load_training_text(config);
+  const TrainingTexts texts = load_training_texts(config);
   if (saved == nullptr) {
-    language_model_.text = build_text_side(config, train);
+    language_model_.text = build_text_side(config, texts.train);
   }
-  train_ = encode_running_text(language_model_, train);
+  train_ = encode_running_text(language_model_, texts.train);
   warn_of_a_short_text(train_, config.model.context, "longer contexts are never learned");
   language_model_.training_data = fingerprint(train_.ids);
   if (saved != nullptr) {
     check_same_data(*saved, language_model_.training_data, train_.name);
   }
-  if (!config.data.validation.empty()) {
-    validation_ =
-        encode_running_text(language_model_, load_held_out_text(config, config.data.validation));
+  if (texts.validation) {
+    validation_ = encode_running_text(language_model_, *texts.validation);
     warn_of_a_short_text(validation_, config.model.context, "longer contexts are never measured");
   }
   if (saved == nullptr) {

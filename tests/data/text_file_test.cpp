@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,10 +10,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "tests/data/scratch.h"
+#include "tests/support/pipe.h"
 
 namespace heed::data {
 namespace {
@@ -231,11 +230,8 @@ TEST_F(TextFiles, AFileThatChangesWhileItIsReadIsRefused) {
 }
 
 TEST_F(TextFiles, APipeIsReadAsAFileIs) {
-  const std::string pipe = path("pipe");
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  std::thread writer([&] { std::ofstream(pipe) << "one\ntwo\n"; });
-  const auto file = std::make_shared<InputFile>("data", pipe);
-  writer.join();
+  const test::Pipe pipe(path("pipe"), "one\ntwo\n");
+  const auto file = std::make_shared<InputFile>("data", path("pipe"));
   for (int pass = 0; pass < 2; ++pass) {
     TextReader reader(file);
     EXPECT_EQ(reader.next(), "one");

@@ -12,6 +12,7 @@
 #include "core/file.h"
 #include "core/logging.h"
 #include "tests/support/expect_close.h"
+#include "tests/support/pipe.h"
 #include "tests/support/temporary_folder.h"
 #include "train/language_model_task.h"
 #include "train/report/run_report.h"
@@ -77,8 +78,9 @@ class LanguageModels : public testing::Test {
 
 TEST_F(LanguageModels, TheTailIsHeldOut) {
   const Config config = config_with({});
-  const data::RunningText train = load_training_text(config);
-  const data::RunningText tail_text = load_held_out_text(config, config.data.validation);
+  const auto [train, validation] = load_training_texts(config);
+  ASSERT_TRUE(validation);
+  const data::RunningText& tail_text = *validation;
   const std::string whole = read_file("test", path("text.txt"));
   EXPECT_EQ(all_of(train) + all_of(tail_text), whole);
   EXPECT_NEAR(static_cast<double>(all_of(tail_text).size()),
@@ -87,12 +89,25 @@ TEST_F(LanguageModels, TheTailIsHeldOut) {
   EXPECT_EQ(tail_text.name(), "the tail of " + path("text.txt"));
   // With a text of its own for validation, all of the other is learned.
   const Config files = config_with({"data.validation=" + path("text.txt")});
-  EXPECT_EQ(all_of(load_training_text(files)), whole);
-  EXPECT_EQ(all_of(load_held_out_text(files, files.data.test)), whole);
+  EXPECT_EQ(all_of(load_training_texts(files).train), whole);
+  EXPECT_EQ(all_of(*load_training_texts(files).validation), whole);
+  EXPECT_EQ(all_of(load_held_out_text(files, files.data.test).text), whole);
   EXPECT_EQ(refusal([&] { load_held_out_text(files, {"tail"}); }),
             "[data] the tail of " + path("text.txt") +
                 " was learned from: data.validation held out " + path("text.txt") +
                 "; name another text");
+}
+
+TEST_F(LanguageModels, APipeIsReadAsAFileIs) {
+  const auto train_on = [&](const std::string& text, const std::string& run) {
+    Trainer(config_with({"data.train=" + text, "train.steps=2"}), RunFolder(path(run))).run();
+    return RunFolder(path(run)).load_best();
+  };
+  const Checkpoint of_file = train_on(path("text.txt"), "of file");
+  const test::Pipe pipe(path("pipe"), read_file("test", path("text.txt")));
+  const Checkpoint of_pipe = train_on(path("pipe"), "of pipe");
+  EXPECT_EQ(of_pipe.training_data, of_file.training_data);
+  EXPECT_EQ(of_pipe.state.best, of_file.state.best) << "the same tail";
 }
 
 TEST_F(LanguageModels, TextsThatWillNotDoAreWorded) {
@@ -115,7 +130,7 @@ TEST_F(LanguageModels, TextsThatWillNotDoAreWorded) {
 TEST_F(LanguageModels, LossOfAText) {
   LanguageModel model = model_with({"train.label_smoothing=0.1"});
   const EncodedText text =
-      encode_running_text(model, load_held_out_text(model.config, model.config.data.validation));
+      encode_running_text(model, *load_training_texts(model.config).validation);
   const nn::EvaluationScope evaluation(*model.model);
   const int64_t context = model.config.model.context;
   const std::vector<int32_t> ids = text.ids.all();
@@ -242,9 +257,9 @@ INSTANTIATE_TEST_SUITE_P(Settings, LanguageModelResume,
 TEST_F(LanguageModels, AnEpochShowsAsManyTokensAsTheTextHas) {
   for (const std::string windows : {"random", "sequential"}) {
     LanguageModelTask task(config_with({"data.windows=" + windows}), nullptr);
-    const int64_t ids = static_cast<int64_t>(
-        encode_running_text(task.language_model(), load_training_text(task.language_model().config))
-            .ids.size());
+    const LanguageModel& model = task.language_model();
+    const int64_t ids =
+        encode_running_text(model, load_training_texts(model.config).train).ids.size();
     Generator generator(7);
     const int64_t batches = task.plan_epoch(generator);
     int64_t tokens = 0;

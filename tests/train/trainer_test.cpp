@@ -14,9 +14,11 @@
 #include "core/logging.h"
 #include "tests/support/error_of.h"
 #include "tests/support/expect_close.h"
+#include "tests/support/pipe.h"
 #include "tests/support/temporary_folder.h"
 #include "train/evaluation.h"
 #include "train/metrics.h"
+#include "train/report/run_report.h"
 #include "train/translation_task.h"
 
 namespace heed::train {
@@ -90,6 +92,26 @@ TEST_F(TrainerRuns, ChangedPairsAreNotGoneOnWith) {
             "[run] " + (folder_ / "a.tsv") + " is not what " + saved.path +
                 " was trained on: it was " + before + ", it is " + now +
                 "; take the change back, or train anew in another folder (--run)");
+}
+
+// Each is opened once: what comes after the training does without.
+TEST_F(TrainerRuns, CorporaMayBePipes) {
+  const std::string pairs = "a b\tc d\nb\td\na\tc\n";
+  const auto report_of = [&](const std::string& name, const Overrides& overrides) {
+    train(config_with(overrides), run(name));
+    return run_report(run(name).load_best(), read_metrics(run(name).metrics_path()));
+  };
+  const std::string samples = "<h2>Samples</h2>";
+  {
+    const test::Pipe pipe(folder_ / "train", pairs);
+    const std::string page = report_of("learned", {"data.train=" + (folder_ / "train")});
+    EXPECT_NE(page.find("<h2>Loss</h2>"), std::string::npos);
+    EXPECT_EQ(page.find(samples), std::string::npos);
+  }
+  const test::Pipe pipe(folder_ / "validation", pairs);
+  EXPECT_EQ(report_of("validated", {"data.validation=" + (folder_ / "validation")}).find(samples),
+            std::string::npos);
+  EXPECT_NE(report_of("made up", {}).find(samples), std::string::npos);
 }
 
 class Resume : public TrainerRuns, public testing::WithParamInterface<Overrides> {};

@@ -160,8 +160,7 @@ void write_alignments(const Options& options, Translator& translator, const Enco
 }
 
 // The tail of a text that has changed since is not what was held out of it.
-void warn_of_other_text(const LanguageModel& language_model) {
-  const data::RunningText train = load_training_text(language_model.config);
+void warn_of_other_text(const LanguageModel& language_model, const data::RunningText& train) {
   const std::string now = fingerprint(
       data::encode_text(*language_model.text.tokenizer, language_model.text.vocabulary, train));
   if (!language_model.training_data.empty() && now != language_model.training_data) {
@@ -175,10 +174,10 @@ void warn_of_other_text(const LanguageModel& language_model) {
 
 void evaluate_text(const Options& options, LanguageModel language_model) {
   const CorpusName name = corpus_name(options, language_model.config);
-  const EncodedText text =
-      encode_running_text(language_model, load_held_out_text(language_model.config, name));
-  if (name == CorpusName{std::string(tail)}) {
-    warn_of_other_text(language_model);
+  const HeldOutText held_out = load_held_out_text(language_model.config, name);
+  const EncodedText text = encode_running_text(language_model, held_out.text);
+  if (held_out.learned) {
+    warn_of_other_text(language_model, *held_out.learned);
   }
   const TextLoss result = text_loss(language_model, text);
   const std::optional<double> bits = result.bits_per_character();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/logging.h"
+#include "data/corpus.h"
 #include "train/evaluation.h"
 
 namespace heed::train {
@@ -26,15 +28,19 @@ std::optional<AlignmentPicture> picture(std::vector<std::string> source,
 constexpr size_t samples_shown = 8;
 constexpr size_t sentences_by_head = 3;
 
-// The first pairs of the validation corpus, or else of those that the training learned from.
+// The first pairs of the validation corpus, or else of those that the training learned from; none
+// of a pipe, which the training has read.
 std::vector<data::SentencePair> samples_of(const Translator& translator) {
   const Config& config = translator.config;
-  if (!config.data.validation.empty()) {
-    return load_corpus(config, config.data.validation, data::Split::validation)
-        .first(samples_shown);
+  const bool validated = !config.data.validation.empty();
+  const CorpusName& name = validated ? config.data.validation : config.data.train;
+  if (!data::can_be_opened_again(name)) {
+    log::info("run", "{} can be read only once: the report shows no samples", name.front());
+    return {};
   }
-  return first_learned(config, translator.text,
-                       load_corpus(config, config.data.train, data::Split::train), samples_shown);
+  return validated ? load_corpus(config, name, data::Split::validation).first(samples_shown)
+                   : first_learned(config, translator.text,
+                                   load_corpus(config, name, data::Split::train), samples_shown);
 }
 
 // A small picture for every head of every layer, the references forced; empty where the model has
@@ -90,6 +96,9 @@ std::string_view alignment_note(const Translator& translator) {
 
 std::vector<PageSection> translation_sections(Translator& translator) {
   const std::vector<data::SentencePair> samples = samples_of(translator);
+  if (samples.empty()) {
+    return {};
+  }
   std::vector<std::string> sources;
   for (const data::SentencePair& sample : samples) {
     sources.push_back(sample.source);

@@ -25,7 +25,8 @@ HEED_EXPORT std::optional<AlignmentPicture> alignment_picture(
 // What the weights of an alignment are taken from; empty where a model has one attention.
 HEED_EXPORT std::string_view alignment_note(const Translator& translator);
 
-// Translations of a few validation sentences, their alignments, and those of each head.
+// Translations of a few validation sentences, their alignments, and those of each head. Nothing
+// when they came from a pipe.
 HEED_EXPORT std::vector<PageSection> translation_sections(Translator& translator);
 
 }  // namespace heed::train
