@@ -1,19 +1,40 @@
 #include "data/line_sample.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/logging.h"
 
 namespace heed::data {
+namespace {
+
+// SentencePiece passes over sentences of more than 4192 bytes.
+constexpr size_t part_size = 4096;
+
+// Of whole characters.
+std::string_view first_part(std::string_view line) {
+  size_t end = std::min(line.size(), part_size);
+  while (end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) {
+    ++end;
+  }
+  return line.substr(0, end);
+}
+
+}  // namespace
 
 LineSample::LineSample(int64_t total, int64_t most)
     : total_(total),
       share_(total <= most ? 1 : static_cast<double>(most) / static_cast<double>(total)) {}
 
 void LineSample::offer(std::string_view line) {
-  if (share_ < 1 && coin_.uniform() >= share_) {
-    return;
+  while (!line.empty()) {
+    const std::string_view part = first_part(line);
+    line.remove_prefix(part.size());
+    if (share_ >= 1 || coin_.uniform() < share_) {
+      bytes_ += static_cast<int64_t>(part.size());
+      lines_.emplace_back(part);
+    }
   }
-  bytes_ += static_cast<int64_t>(line.size());
-  lines_.emplace_back(line);
 }
 
 std::vector<std::string> LineSample::take(const std::string& name) {

@@ -11,7 +11,8 @@
 namespace heed::data {
 
 // About `most` bytes out of `total` that come line by line: all lines when they fit, else each one
-// or not, by the throw of a coin. The same lines give the same sample.
+// or not, by the throw of a coin. The same lines give the same sample. Long lines count as several,
+// of 4 KiB each.
 class HEED_EXPORT LineSample {
  public:
   LineSample(int64_t total, int64_t most);
