@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "tests/support/error_of.h"
+#include "tests/support/sanitizers.h"
 
 namespace heed {
 namespace {
@@ -109,9 +110,9 @@ TEST(Memory, ServesSeveralThreads) {
 }
 
 TEST(Memory, SaysWhenThereIsNoMore) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer ends the program at once";
-#endif
+  if (test::memory_is_watched) {
+    GTEST_SKIP() << "the sanitizer ends the program at once";
+  }
   const int64_t in_use = device_memory({}).statistics().in_use;
   EXPECT_EQ(test::error_of([] { device_memory({}).allocate(size_t{1} << 62); }),
             fmt::format("[memory] no more memory: 4611686018427387904 bytes asked for, {} "

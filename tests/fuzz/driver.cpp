@@ -14,17 +14,11 @@
 
 #include "core/logging.h"
 #include "tests/fuzz/target.h"
+#include "tests/support/sanitizers.h"
 
 namespace heed::fuzz {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool shadow_memory = true;  // reserves more addresses than any limit leaves
-#elif defined(__has_feature)
-constexpr bool shadow_memory = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool shadow_memory = false;
-#endif
 constexpr rlim_t most_memory = rlim_t{2} << 30;  // addresses, those of threads included
 constexpr time_t most_seconds = 20;              // of the processor, for one input
 
@@ -110,7 +104,7 @@ class Changer {
 };
 
 void limit_memory() {
-  if (!shadow_memory) {
+  if (!test::memory_is_watched) {
     const rlimit limit = {most_memory, most_memory};
     demand(::setrlimit(RLIMIT_AS, &limit) == 0, "the memory can be limited");
   }
