@@ -1,6 +1,7 @@
 #include "data/text_file.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "core/logging.h"
