@@ -49,7 +49,7 @@ InputFile::InputFile(std::string_view area, const std::string& path)
     size_ = opened_.size;
     return;
   }
-  copy_ = std::make_unique<ScratchFile>(path);
+  copy_ = std::make_unique<ScratchFile>(area, path);
   std::vector<char> buffer(size_t{1} << 16);
   while (const size_t got =
              read_fully(file_.number(), -1, buffer.data(), buffer.size(), area, path)) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/error.h"
 
@@ -23,8 +24,8 @@ std::string temporary_folder() {
 
 }  // namespace
 
-ScratchFile::ScratchFile(std::string what, size_t memory)
-    : what_(std::move(what)), memory_(memory) {}
+ScratchFile::ScratchFile(std::string_view area, std::string what, size_t memory)
+    : area_(area), what_(std::move(what)), memory_(memory) {}
 
 void ScratchFile::append(const void* bytes, size_t count) {
   if (held_.size() + count > memory_) {
@@ -39,9 +40,9 @@ void ScratchFile::append(const void* bytes, size_t count) {
 
 void ScratchFile::write_held() {
   const auto fail = [&](const char* does) {
-    return Error("data", fmt::format("{}: {} a temporary file in {}: {}; set TMPDIR to a folder "
-                                     "with room",
-                                     what_, does, folder_, std::strerror(errno)));
+    return Error(area_, fmt::format("{}: {} a temporary file in {}: {}; set TMPDIR to a folder "
+                                    "with room",
+                                    what_, does, folder_, std::strerror(errno)));
   };
   if (!file_.valid()) {
     folder_ = temporary_folder();
@@ -75,7 +76,7 @@ void ScratchFile::read_at(int64_t offset, void* into, size_t count) const {
     if (got < 0 && errno == EINTR) {
       continue;
     }
-    HEED_CHECK(got > 0, "data", "{}: its temporary file in {} cannot be read: {}", what_, folder_,
+    HEED_CHECK(got > 0, area_, "{}: its temporary file in {} cannot be read: {}", what_, folder_,
                got < 0 ? std::strerror(errno) : "it ends too soon");
     to += got;
     offset += got;

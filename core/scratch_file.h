@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/export.h"
 #include "core/file_descriptor.h"
@@ -15,8 +16,8 @@ namespace heed {
 class HEED_EXPORT ScratchFile {
  public:
   static constexpr size_t default_memory = size_t{16} << 20;
-  // `what` is kept, for messages ("the ids of train.txt").
-  explicit ScratchFile(std::string what, size_t memory = default_memory);
+  // For messages: "[area] WHAT: ...", as in "the ids of train.txt".
+  ScratchFile(std::string_view area, std::string what, size_t memory = default_memory);
 
   // Throws Error, naming the folder, when it has no room.
   void append(const void* bytes, size_t count);
@@ -24,11 +25,11 @@ class HEED_EXPORT ScratchFile {
   void read_at(int64_t offset, void* into, size_t count) const;
 
   int64_t size() const { return written_ + static_cast<int64_t>(held_.size()); }
-  bool in_memory() const { return !file_.valid(); }
 
  private:
   void write_held();
 
+  std::string area_;
   std::string what_;
   size_t memory_;
   std::string folder_;

@@ -206,10 +206,11 @@ bool can_be_opened_again(const std::vector<std::string>& name) {
 
 PairCorpus::PairCorpus(std::string name, std::shared_ptr<const PairSource> source, bool drop_empty)
     : name_(std::move(name)), source_(std::move(source)) {
-  int64_t first_empty = 0;  // pairs count from 1
+  int64_t extra_columns = 0;  // lines with more than two
+  int64_t first_empty = 0;    // pairs count from 1
   const char* empty_side = nullptr;
   source_->scan(PairSource::Pass::first, [&](const PairView& pair) {
-    extra_columns_ += pair.further_columns ? 1 : 0;
+    extra_columns += pair.further_columns ? 1 : 0;
     const bool no_source = blank(pair.source);
     if (!no_source && !blank(pair.target)) {
       ++size_;
@@ -223,9 +224,9 @@ PairCorpus::PairCorpus(std::string name, std::shared_ptr<const PairSource> sourc
     }
     return true;
   });
-  if (extra_columns_ > 0) {
+  if (extra_columns > 0) {
     log::info("data", "{}: {} lines have more than two columns; the others were ignored", name_,
-              extra_columns_);
+              extra_columns);
   }
   HEED_CHECK_INPUT(drop_empty || empty_dropped_ == 0, "data",
                    "{}: the {} of pair {} is empty; set data.empty = \"drop\" to leave such out",

@@ -47,7 +47,6 @@ class HEED_EXPORT PairCorpus {
   const std::string& name() const { return name_; }
   int64_t size() const { return size_; }
   int64_t empty_dropped() const { return empty_dropped_; }  // pairs with an empty or blank side
-  int64_t extra_columns() const { return extra_columns_; }  // lines with more than two columns
   int64_t source_bytes() const { return source_bytes_; }
   int64_t target_bytes() const { return target_bytes_; }
 
@@ -62,7 +61,6 @@ class HEED_EXPORT PairCorpus {
   std::shared_ptr<const PairSource> source_;
   int64_t size_ = 0;
   int64_t empty_dropped_ = 0;
-  int64_t extra_columns_ = 0;
   int64_t source_bytes_ = 0;
   int64_t target_bytes_ = 0;
 };

@@ -30,7 +30,7 @@ void with_type_of(int64_t width, const F& f) {
 }  // namespace
 
 IdStore::IdStore(const std::string& name, int64_t vocabulary, size_t memory)
-    : width_(width_for(vocabulary)), bytes_("the ids of " + name, memory) {}
+    : width_(width_for(vocabulary)), bytes_("data", "the ids of " + name, memory) {}
 
 void IdStore::append(std::span<const int32_t> ids) {
   with_type_of(width_, [&](auto zero) {
@@ -56,12 +56,6 @@ void IdStore::read(int64_t begin, std::span<int32_t> into) const {
       std::copy_n(kept.begin(), part.size(), part.begin());
     }
   });
-}
-
-std::vector<int32_t> IdStore::all() const {
-  std::vector<int32_t> ids(static_cast<size_t>(size()));
-  read(0, ids);
-  return ids;
 }
 
 }  // namespace heed::data

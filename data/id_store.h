@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "core/export.h"
 #include "core/scratch_file.h"
@@ -23,7 +22,6 @@ class HEED_EXPORT IdStore {
   bool empty() const { return size() == 0; }
   // Fills `into` with the ids from `begin` on; all of them have to be there.
   void read(int64_t begin, std::span<int32_t> into) const;
-  std::vector<int32_t> all() const;
 
  private:
   int64_t width_;  // bytes of an id

@@ -94,9 +94,9 @@ void refuse_returns_alone(int64_t count, const std::string& name) {
   }
 }
 
-// The line as it is to be read, perhaps in `repairs`.
+// The line as it is to be read, perhaps in `replaced`.
 std::string_view repaired(std::string_view line, int64_t number, const std::string& name,
-                          InvalidUtf8 policy, TextRepairs& repairs) {
+                          InvalidUtf8 policy, TextRepairs& repairs, std::string& replaced) {
   if (line.size() > longest_line) {
     refuse_length(static_cast<int64_t>(line.size()), number, name);
   }
@@ -112,8 +112,8 @@ std::string_view repaired(std::string_view line, int64_t number, const std::stri
                    "{}:{}: byte {} of the line, 0x{:02X}, is no UTF-8; convert the file "
                    "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"",
                    name, number, *invalid + 1, static_cast<unsigned char>(line[*invalid]));
-  repairs.line = replace_invalid_utf8(line, repairs.replaced);
-  return repairs.line;
+  replaced = replace_invalid_utf8(line, repairs.replaced);
+  return replaced;
 }
 
 TextFile all_lines(TextReader& reader) {
@@ -122,8 +122,7 @@ TextFile all_lines(TextReader& reader) {
   while (const auto line = reader.next()) {
     file.lines.emplace_back(*line);
   }
-  file.carriage_returns = reader.repairs().carriage_returns;
-  file.replaced = reader.repairs().replaced;
+  file.repairs = reader.repairs();
   return file;
 }
 
@@ -207,7 +206,7 @@ void TextReader::show_progress() {
 }
 
 std::string_view TextReader::take(std::string_view line) {
-  return repaired(line, ++lines_, name_, policy_, repairs_);
+  return repaired(line, ++lines_, name_, policy_, repairs_, replaced_line_);
 }
 
 void TextReader::refuse_long_line() {
@@ -246,7 +245,8 @@ TextFile parse_text(std::string_view bytes, const std::string& name, InvalidUtf8
 std::string parse_line(std::string_view line, size_t number, const std::string& name,
                        InvalidUtf8 policy) {
   TextRepairs repairs;
-  return std::string(repaired(line, static_cast<int64_t>(number), name, policy, repairs));
+  std::string replaced;
+  return std::string(repaired(line, static_cast<int64_t>(number), name, policy, repairs, replaced));
 }
 
 TextFile read_text_file(const std::string& path, InvalidUtf8 policy) {

@@ -21,7 +21,6 @@ enum class InvalidUtf8 { error, replace };
 struct TextRepairs {
   int64_t carriage_returns = 0;
   int64_t replaced = 0;  // invalid parts turned into U+FFFD
-  std::string line;      // the last line that had such parts
 };
 
 // The lines of a text one after another, a megabyte of it in memory at a time. Throws InputError
@@ -34,6 +33,8 @@ class HEED_EXPORT TextReader {
                       InvalidUtf8 policy = InvalidUtf8::error);
   // Bytes already at hand; may be none. They have to outlive the reader.
   TextReader(std::string_view bytes, std::string name, InvalidUtf8 policy = InvalidUtf8::error);
+  TextReader(const TextReader&) = delete;  // what is to come lies in its buffer
+  TextReader& operator=(const TextReader&) = delete;
 
   // Without its end, valid until the next call; none at the end of the text.
   std::optional<std::string_view> next();
@@ -59,14 +60,14 @@ class HEED_EXPORT TextReader {
   int64_t offset_ = 0;       // in the file, where the window ends
   int64_t lines_ = 0;
   TextRepairs repairs_;
+  std::string replaced_line_;  // the last one that had invalid parts
   std::chrono::steady_clock::time_point shown_;
 };
 
 struct TextFile {
   std::string name;                // as the user named it, for messages
   std::vector<std::string> lines;  // without their ends; a missing last newline is no matter
-  int64_t carriage_returns = 0;
-  int64_t replaced = 0;  // invalid parts turned into U+FFFD
+  TextRepairs repairs;
 };
 
 // All lines at once. Throws as TextReader does, and for a missing file.

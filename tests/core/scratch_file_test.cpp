@@ -29,12 +29,10 @@ std::string bytes_of(const ScratchFile& file, int64_t offset, size_t count) {
 }
 
 TEST_F(TemporaryFiles, HoldLittleAndWriteMuch) {
-  ScratchFile file("a test", 10);
+  ScratchFile file("test", "bytes", 10);
   file.append("0123456789", 10);
-  EXPECT_TRUE(file.in_memory());
   EXPECT_EQ(bytes_of(file, 2, 5), "23456");
   file.append("abcdef", 6);
-  EXPECT_FALSE(file.in_memory());
   file.append("ghij", 4);
   EXPECT_EQ(file.size(), 20);
   EXPECT_EQ(bytes_of(file, 0, 20), "0123456789abcdefghij");
@@ -46,9 +44,10 @@ TEST_F(TemporaryFiles, HoldLittleAndWriteMuch) {
 
 TEST_F(TemporaryFiles, SayWhereThereIsNoRoom) {
   ::setenv("TMPDIR", "/no/such/folder", 1);
-  ScratchFile file("the ids of a.txt", 3);
-  EXPECT_EQ(test::error_of<Error>([&] { file.append("abcd", 4); }),
-            "[data] the ids of a.txt: cannot make a temporary file in /no/such/folder: No such "
+  ScratchFile file("test", "the ids of a.txt", 3);
+  file.append("abc", 3);  // as many as are held
+  EXPECT_EQ(test::error_of<Error>([&] { file.append("d", 1); }),
+            "[test] the ids of a.txt: cannot make a temporary file in /no/such/folder: No such "
             "file or directory; set TMPDIR to a folder with room");
 }
 

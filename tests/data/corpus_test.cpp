@@ -50,7 +50,6 @@ TEST_F(Corpora, ATsvFileGivesSourceAndTarget) {
   EXPECT_EQ(corpus.name(), file);
   EXPECT_THAT(alignments(corpus), IsEmpty());
   EXPECT_EQ(corpus.empty_dropped(), 0);
-  EXPECT_EQ(corpus.extra_columns(), 0);
 }
 
 TEST_F(Corpora, FurtherColumnsAreIgnoredCountedAndSaid) {
@@ -61,7 +60,6 @@ TEST_F(Corpora, FurtherColumnsAreIgnoredCountedAndSaid) {
   const std::string log = GetCapturedStderr();
   EXPECT_THAT(texts(corpus),
               ElementsAre(Pair("Go.", "Va !"), Pair("Hi.", "Salut."), Pair("Run!", "Cours !")));
-  EXPECT_EQ(corpus.extra_columns(), 2);
   EXPECT_EQ(without_folder(log),
             "[data] fra.txt: 2 lines have more than two columns; the others were ignored\n");
 }

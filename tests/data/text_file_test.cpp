@@ -46,7 +46,7 @@ TEST_F(TextFiles, OnlyALineFeedEndsALine) {
   const std::string line = "a\0b\vc\fd\u0085e\u2028f\u2029g\rh\x1Ci"s;
   const TextFile file = read_text_file(write("odd.txt", line + "\nnext\n"));
   EXPECT_THAT(file.lines, ElementsAre(line, "next"));
-  EXPECT_EQ(file.carriage_returns, 0);
+  EXPECT_EQ(file.repairs.carriage_returns, 0);
 }
 
 TEST_F(TextFiles, ACarriageReturnBeforeTheLineFeedIsRemovedCountedAndSaid) {
@@ -54,7 +54,7 @@ TEST_F(TextFiles, ACarriageReturnBeforeTheLineFeedIsRemovedCountedAndSaid) {
   const TextFile file = read_text_file(write("dos.txt", "one\r\ntwo\nthree\r\r\nfour\r"));
   const std::string log = GetCapturedStderr();
   EXPECT_THAT(file.lines, ElementsAre("one", "two", "three\r", "four"));
-  EXPECT_EQ(file.carriage_returns, 3);
+  EXPECT_EQ(file.repairs.carriage_returns, 3);
   EXPECT_EQ(without_folder(log), "[data] dos.txt: a CR was removed from the end of 3 of 4 lines\n");
 }
 
@@ -78,7 +78,7 @@ TEST_F(TextFiles, InvalidUtf8IsReplacedCountedAndSaidWhenAskedFor) {
   const TextFile text = read_text_file(file, InvalidUtf8::replace);
   const std::string log = GetCapturedStderr();
   EXPECT_THAT(text.lines, ElementsAre("caf\uFFFD cr\uFFFDme", "the", "d\uFFFDj\uFFFD"));
-  EXPECT_EQ(text.replaced, 4);
+  EXPECT_EQ(text.repairs.replaced, 4);
   EXPECT_EQ(without_folder(log),
             "[data] warning: latin.txt: 4 invalid parts were replaced by U+FFFD\n");
 }

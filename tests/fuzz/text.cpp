@@ -33,7 +33,7 @@ void read(std::string_view input) {
     demand(file.lines.size() - newlines <= 1, "a line an LF, and one more at most");
 
     const data::TextFile strict = data::parse_text(input, "fuzz", data::InvalidUtf8::error);
-    demand(strict.lines == file.lines && strict.replaced == 0, "valid text is kept");
+    demand(strict.lines == file.lines && strict.repairs.replaced == 0, "valid text is kept");
   } catch (const InputError&) {
   }
 }

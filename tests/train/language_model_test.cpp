@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/logging.h"
+#include "tests/support/all_ids.h"
 #include "tests/support/expect_close.h"
 #include "tests/support/pipe.h"
 #include "tests/support/temporary_folder.h"
@@ -133,7 +134,7 @@ TEST_F(LanguageModels, LossOfAText) {
       encode_running_text(model, *load_training_texts(model.config).validation);
   const nn::EvaluationScope evaluation(*model.model);
   const int64_t context = model.config.model.context;
-  const std::vector<int32_t> ids = text.ids.all();
+  const std::vector<int32_t> ids = test::all_ids(text.ids);
   const auto count = static_cast<int64_t>(ids.size());
   double nll = 0;
   int64_t tokens = 0;
