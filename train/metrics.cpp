@@ -48,8 +48,8 @@ MetricsEvent from_line(const std::string& text) {
   return event;
 }
 
-// Bytes of the lines before the first event after `last_step`.
-int64_t size_until(const std::string& path, int64_t last_step) {
+// Bytes of the lines before the first event that comes again.
+int64_t size_until(const std::string& path, int64_t last_step, bool validation_due) {
   const std::string text = read_file("metrics", path);
   size_t size = 0;
   for (int number = 1; size < text.size(); ++number) {
@@ -58,7 +58,9 @@ int64_t size_until(const std::string& path, int64_t last_step) {
       break;  // a kill cut it short
     }
     try {
-      if (from_line(text.substr(size, end - size)).step > last_step) {
+      const MetricsEvent event = from_line(text.substr(size, end - size));
+      if (event.step > last_step ||
+          (validation_due && event.step == last_step && event.event == "validation")) {
         break;
       }
     } catch (const nlohmann::json::exception&) {
@@ -81,9 +83,10 @@ double MetricsEvent::value(const std::string& name) const {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-MetricsFile::MetricsFile(std::string path, int64_t last_step) : path_(std::move(path)) {
+MetricsFile::MetricsFile(std::string path, int64_t last_step, bool validation_due)
+    : path_(std::move(path)) {
   if (std::filesystem::exists(path_)) {
-    size_ = size_until(path_, last_step);
+    size_ = size_until(path_, last_step, validation_due);
   }
   file_ = FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   HEED_CHECK(file_.valid() && ::ftruncate(file_.number(), size_) == 0, "metrics",

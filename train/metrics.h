@@ -23,8 +23,9 @@ struct MetricsEvent {
 class HEED_EXPORT MetricsFile {
  public:
   // Cuts off, from the first event after `last_step` on, what a run that was stopped will write
-  // again; a line that is no event is warned of and ends the file likewise. Throws Error.
-  MetricsFile(std::string path, int64_t last_step);
+  // again, the validation of that step too when it is due; a line that is no event is warned of and
+  // ends the file likewise. Throws Error.
+  MetricsFile(std::string path, int64_t last_step, bool validation_due = false);
 
   // An event that the disk has no room for is kept, and tried again with the next.
   void write(const MetricsEvent& event);

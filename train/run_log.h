@@ -17,8 +17,8 @@ class HEED_EXPORT RunLog {
   RunLog& operator=(const RunLog&) = delete;
 
   // Cuts off what a run that was stopped says again: from the first line on that speaks of an
-  // update after `last_step`. Throws Error.
-  void open(const std::string& path, int64_t last_step);
+  // update after `last_step`, or of the validation of that step when it is due. Throws Error.
+  void open(const std::string& path, int64_t last_step, bool validation_due = false);
 };
 
 }  // namespace heed::train

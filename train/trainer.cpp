@@ -103,7 +103,7 @@ class Trainer::Impl {
     } else if (saved) {
       folder.tidy(*saved, config.train.keep_checkpoints);
     }
-    log_.open(folder.log_path(), state_.step);
+    log_.open(folder.log_path(), state_.step, state_.validation_due);
     if (!saved) {
       begin();
     }
@@ -120,7 +120,7 @@ class Trainer::Impl {
     if (saved && !state_.finished) {
       log::info("run", "{} goes on from step {}", folder.path(), state_.step);
     }
-    metrics_.emplace(folder.metrics_path(), state_.step);
+    metrics_.emplace(folder.metrics_path(), state_.step, state_.validation_due);
     if (!state_.finished) {
       check_room();
     }

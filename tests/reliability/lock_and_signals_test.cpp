@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/file.h"
+#include "tests/reliability/small_runs.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/run_program.h"
 #include "train/metrics.h"
@@ -166,7 +167,16 @@ TEST_F(LockAndSignals, AStoppedValidationIsMadeUpFor) {
   EXPECT_EQ(stopped.code, 130) << stopped.err;
   const train::RunFolder run(folder_ / "run");
   ASSERT_TRUE(run.load_latest().state.validation_due) << stopped.err;
+  if (*HEED_SANITIZE == '\0') {  // killed after the event is written, before the checkpoint is
+    Program(folder_, training, "",
+            {"LD_PRELOAD=" HEED_FAILING_CALLS, "HEED_FAIL_CALL=rename",
+             "HEED_FAIL_PATH=step-00000002.safetensors$", "HEED_FAIL_WITH=kill"})
+        .wait_killed();
+    ASSERT_TRUE(run.load_latest().state.validation_due);
+    ASSERT_EQ(train::read_metrics(run.metrics_path()).back().event, "validation");
+  }
   ASSERT_EQ(Program(folder_, training).wait().code, 0);
+  EXPECT_EQ(timeless_log(run), timeless_log(train::RunFolder(folder_ / "straight")));
   EXPECT_TRUE(read_file("test", run.last_path()) ==
               read_file("test", folder_ / "straight/checkpoints/last.safetensors"));
   const auto events = train::read_metrics(run.metrics_path());
