@@ -81,28 +81,34 @@ std::string state_to_text(const TrainingState& state) {
       .dump();
 }
 
+// What a run counts: more is a slip, and products of two still fit into 64 bits.
+int64_t count(const json& value, int64_t least = 0) {
+  constexpr int64_t most = 1'000'000'000'000;
+  return whole_number<int64_t>(value, least, most);
+}
+
 TrainingState state_from_text(const std::string& text) {
   const json value = json::parse(text);
   TrainingState state;
-  state.step = whole_number<int64_t>(value.at("step"));
-  state.optimizer_steps = whole_number<int64_t>(value.at("optimizer_steps"));
-  state.epoch = whole_number<int64_t>(value.at("epoch"));
-  state.steps_an_epoch = whole_number<int64_t>(value.at("steps_an_epoch"));
-  state.position = whole_number<int64_t>(value.at("position"));
+  state.step = count(value.at("step"));
+  state.optimizer_steps = count(value.at("optimizer_steps"));
+  state.epoch = count(value.at("epoch"));
+  state.steps_an_epoch = count(value.at("steps_an_epoch"), 1);
+  state.position = count(value.at("position"));
   state.epoch_random = random_from_json(value.at("epoch_random"));
   state.dropout_random = random_from_json(value.at("dropout_random"));
   value.at("schedule").at("factor").get_to(state.schedule.factor);
   value.at("schedule").at("best").get_to(state.schedule.best);
   value.at("schedule").at("has_best").get_to(state.schedule.has_best);
-  state.schedule.stale = whole_number<int64_t>(value.at("schedule").at("stale"));
+  state.schedule.stale = count(value.at("schedule").at("stale"));
   value.at("best").get_to(state.best);
-  state.best_step = whole_number<int64_t>(value.at("best_step"));
-  state.stale_validations = whole_number<int64_t>(value.at("stale_validations"));
-  state.skipped_in_a_row = value.value("skipped_in_a_row", state.skipped_in_a_row);
+  state.best_step = count(value.at("best_step"), -1);
+  state.stale_validations = count(value.at("stale_validations"));
+  state.skipped_in_a_row = count(value.value("skipped_in_a_row", json(0)));
   state.validation_due = value.value("validation_due", state.validation_due);
   value.at("window_loss").get_to(state.window_loss);
   value.at("window_nll").get_to(state.window_nll);
-  state.window_tokens = whole_number<int64_t>(value.at("window_tokens"));
+  state.window_tokens = count(value.at("window_tokens"));
   value.at("finished").get_to(state.finished);
   return state;
 }
@@ -186,12 +192,16 @@ Checkpoint decode_checkpoint(std::string bytes, const std::string& path) {
   Checkpoint checkpoint;
   checkpoint.path = path;
   checkpoint.config = parse_config(field("heed.config"), path);
-  try {
-    checkpoint.state = state_from_text(field("heed.state"));
-    json::parse(field("heed.aliases")).get_to(checkpoint.aliases);
-  } catch (const json::exception&) {
-    throw InputError("checkpoint", fmt::format("{}: heed.state cannot be read", path));
-  }
+  const auto read = [&](const std::string& key, const auto& take) {
+    try {
+      take(field(key));
+    } catch (const json::exception&) {
+      throw InputError("checkpoint", fmt::format("{}: {} cannot be read", path, key));
+    }
+  };
+  read("heed.state", [&](const std::string& text) { checkpoint.state = state_from_text(text); });
+  read("heed.aliases",
+       [&](const std::string& text) { json::parse(text).get_to(checkpoint.aliases); });
   if (file.metadata.contains("heed.training_data")) {
     checkpoint.training_data = field("heed.training_data");
   }

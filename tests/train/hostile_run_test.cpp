@@ -76,6 +76,12 @@ TEST(HostileRun, AStateOfOtherThanWholeNumbersIsRefused) {
   for (const auto& [was, is] :
        {std::pair("\"step\":0", "\"step\":0"), std::pair("\"step\":0", "\"step\":1e300"),
         std::pair("\"position\":0", "\"position\":1.5"),
+        std::pair("\"position\":0", "\"position\":-5"),
+        std::pair("\"skipped_in_a_row\":0", "\"skipped_in_a_row\":1e300"),
+        std::pair("\"skipped_in_a_row\":0", "\"skipped_in_a_row\":-1"),
+        std::pair("\"steps_an_epoch\":1", "\"steps_an_epoch\":0"),
+        std::pair("\"steps_an_epoch\":1", "\"steps_an_epoch\":1000000000001"),
+        std::pair("\"best_step\":-1", "\"best_step\":-2"),
         std::pair("_random\":[0,", "_random\":[-1,"),
         std::pair("\"best_step\":-1", "\"best_step\":18446744073709551615")}) {
     save_checkpoint(path, small_translator({}));
@@ -85,6 +91,15 @@ TEST(HostileRun, AStateOfOtherThanWholeNumbersIsRefused) {
                                      : "[checkpoint] " + path + ": heed.state cannot be read")
         << is;
   }
+}
+
+TEST(HostileRun, AliasesThatAreNoneAreRefused) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "a.safetensors";
+  save_checkpoint(path, small_translator({}));
+  rewrite(path, "heed.aliases", "{", "{1");
+  EXPECT_EQ(refusal([&] { load_checkpoint(path); }),
+            "[checkpoint] " + path + ": heed.aliases cannot be read");
 }
 
 // Of a newer heed, say: what was not understood is neither passed over nor set aside.
