@@ -125,7 +125,7 @@ class Trainer::Impl {
       check_room();
     }
     if (!saved || branch_of != nullptr) {
-      save(false, Failure::stops);
+      save(Failure::stops);
     }
   }
 
@@ -143,12 +143,12 @@ class Trainer::Impl {
       }
     } catch (const Stopped&) {
       progress_.finish();
-      save(false, Failure::stops);
+      save_rest();
       log::info("run", "stopped at step {}; the same command goes on from here", state_.step);
       return TrainingEnd::interrupted;
     }
     progress_.finish();
-    save(false, Failure::stops);
+    save_rest();
     const bool validated = state_.best_step >= 0;
     log::info("run", "finished at step {}{}", state_.step,
               validated ? fmt::format(", best by validation at step {}", state_.best_step) : "");
@@ -241,6 +241,11 @@ class Trainer::Impl {
   bool at_last_step() const { return state_.step >= total_steps_; }
 
   void take(const Updater::Outcome& outcome) {
+    if (best_before_) {  // the best weights could not be saved, and are gone now
+      std::tie(state_.best, state_.best_step) = *best_before_;
+      best_before_.reset();
+    }
+    unsaved_ = true;
     if (outcome.applied) {
       state_.window_loss += outcome.loss;
       state_.window_nll += outcome.nll;
@@ -310,12 +315,10 @@ class Trainer::Impl {
             ? state_.step % config().checkpoint_every == 0
             : state_.validation_due || (!task_->has_validation() && epoch_ends);
     const bool validate_now = state_.validation_due;
-    const auto best_before = std::pair(state_.best, state_.best_step);
     const bool is_best = validate_now && validate();
     state_.finished = last || (validate_now && out_of_patience());
-    const bool save_now = state_.finished ? is_best : is_best || checkpoint_now;
-    if (save_now && !save(is_best, as_configured()) && is_best) {
-      std::tie(state_.best, state_.best_step) = best_before;  // what is on the disk
+    if (!state_.finished && (is_best || checkpoint_now)) {  // run() saves what is finished
+      save(as_configured());
     }
     if (state_.finished && !last) {
       log::info("train", "no gain in {} validations: training ends early", config().patience);
@@ -331,6 +334,7 @@ class Trainer::Impl {
     progress_.finish();
     const Validation result = task_->validate();
     state_.validation_due = false;
+    unsaved_ = true;
     std::string shown = fmt::format("step {}", state_.step);
     MetricsEvent event{"validation", state_.step, epoch_now(), {}};
     for (const Figure& figure : result.figures) {
@@ -350,6 +354,7 @@ class Trainer::Impl {
       ++state_.stale_validations;
       return false;
     }
+    best_before_ = {state_.best, state_.best_step};
     state_.best = result.goodness;
     state_.best_step = state_.step;
     state_.stale_validations = 0;
@@ -362,8 +367,15 @@ class Trainer::Impl {
     return config().save_failure == "continue" ? Failure::is_warned_of : Failure::stops;
   }
 
-  // Whether it could be written; throws Error where that stops the run.
-  bool save(bool is_best, Failure failure) {
+  // What ends a run: a checkpoint of what none holds yet.
+  void save_rest() {
+    if (unsaved_) {
+      save(Failure::stops);
+    }
+  }
+
+  // Throws Error where a checkpoint that cannot be written stops the run.
+  void save(Failure failure) {
     state_.dropout_random = default_generator().state();
     state_.optimizer_steps = updater_->optimizer().steps();
     Checkpoint checkpoint = task_->checkpoint();
@@ -371,15 +383,15 @@ class Trainer::Impl {
     checkpoint.optimizer.tensors = updater_->optimizer().state();
     try {
       metrics_->sync();
-      folder_.save(checkpoint, is_best, config().keep_checkpoints);
-      return true;
+      folder_.save(checkpoint, best_before_.has_value(), config().keep_checkpoints);
+      unsaved_ = false;
+      best_before_.reset();
     } catch (const Error& error) {
       if (failure == Failure::stops) {
         throw Error(fmt::format("{}; the run stops at step {}, what was saved before stands",
                                 error.what(), state_.step));
       }
       log::warning("run", "step {} is not saved: {}", state_.step, error.what());
-      return false;
     }
   }
 
@@ -401,6 +413,9 @@ class Trainer::Impl {
   std::optional<Schedule> schedule_;
   std::optional<MetricsFile> metrics_;
   Progress progress_{::isatty(STDERR_FILENO) != 0};
+  bool unsaved_ = false;  // no checkpoint holds state_
+  // The best and its step on the disk, while state_ is a better one that is not there yet.
+  std::optional<std::pair<double, int64_t>> best_before_;
   int64_t total_steps_ = 0;
   double learning_rate_ = 0;
   double gradient_norm_ = 0;

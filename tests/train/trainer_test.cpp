@@ -195,6 +195,13 @@ TEST_F(TrainerRuns, PatienceEndsARun) {
   EXPECT_EQ(folder.load_best().state.step, 1);
 }
 
+TEST_F(TrainerRuns, TheLastCheckpointIsOneFileWithTheBestWhenItIsThat) {
+  const RunFolder folder = run("best");
+  train(config_with({"train.validate_every=6", "data.validation=grammar:10:3-6"}), folder);
+  EXPECT_EQ(folder.load_latest().state.best_step, 6);
+  EXPECT_TRUE(std::filesystem::equivalent(folder.best_path(), folder.last_path()));
+}
+
 TEST_F(TrainerRuns, ChangesThatBreakTheContinuationAreRefused) {
   const RunFolder folder = run("begun");
   train(config_with({}), folder);
