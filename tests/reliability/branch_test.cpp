@@ -72,12 +72,14 @@ TEST_F(Branches, WithAnotherOptimizerBeginItsState) {
 }
 
 TEST_F(Branches, RefuseWhatTheWeightsAreNotMadeFor) {
-  const Outcome fixed = train({"old", "--branch", "new"},
-                              {"model.width=9", "data.lowercase=true", "train.clip_norm=2"});
+  const Outcome fixed =
+      train({"old", "--branch", "new"},
+            {"run.seed=2", "model.width=9", "data.lowercase=true", "train.clip_norm=2"});
   EXPECT_EQ(fixed.code, 2);
   EXPECT_EQ(without_machine(fixed.err),
             "[run] a branch of old has its weights and vocabulary; take back what they are not "
             "made for:\n"
+            "  run.seed was 1, now 2\n"
             "  data.lowercase was false, now true\n"
             "  model.width was 8, now 9\n");
   EXPECT_FALSE(std::filesystem::exists(branch_.path()));

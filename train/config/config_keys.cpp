@@ -25,7 +25,7 @@ std::vector<Key> run_keys() {
   return {
       key<run, &R::name>("run.name", "the run's folder is runs/NAME; \"\" = the config file's name")
           .may_change(),
-      key<run, &R::seed>("run.seed", "seed of every random choice").from(0),
+      key<run, &R::seed>("run.seed", "seed of every random choice").from(0).fixed(),
       key<run, &R::device>("run.device", "the processor or the graphics card")
           .one_of({"cpu", "cuda"}),
       key<run, &R::threads>("run.threads", "threads; 0 = the cores this process may use")
