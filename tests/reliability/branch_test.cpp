@@ -109,6 +109,13 @@ TEST_F(Branches, ARunGoesOnFromItsCheckpointsAlone) {
   EXPECT_EQ(old_.load_latest().state.step, 5);
 }
 
+TEST_F(Branches, ASearchForInfinitiesIsForOnce) {
+  const std::string before = read_file("test", old_.config_path());
+  const Outcome outcome = train({"old", "--check-finite"}, {});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(read_file("test", old_.config_path()), before);
+}
+
 // A name is a folder's name, whatever it holds.
 TEST_F(Branches, ARunNameStaysInItsFolder) {
   for (const char* name : {"../out", "a/b", "..", "."}) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "autograd/autograd.h"
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/logging.h"
@@ -50,17 +51,13 @@ struct Options {
 
 // CONFIG is a config file, or a run folder that goes on under its own config.
 Config config_of(const Options& options) {
-  std::vector<std::string> overrides = options.overrides;
-  if (options.check_finite) {
-    overrides.emplace_back("run.check_finite=true");
-  }
   if (!std::filesystem::is_directory(options.target)) {
-    return load_config(options.target, overrides);
+    return load_config(options.target, options.overrides);
   }
   const RunFolder run(options.target);
   return std::filesystem::exists(run.config_path())
-             ? load_config(run.config_path(), overrides)
-             : parse_config(write_toml(run.load_latest().config), run.path(), overrides);
+             ? load_config(run.config_path(), options.overrides)
+             : parse_config(write_toml(run.load_latest().config), run.path(), options.overrides);
 }
 
 // The run folder that is trained into.
@@ -93,6 +90,9 @@ void run_training(const Options& options) {
   const RunFolder origin(options.target);
   handle_signals();
   Trainer trainer(config, folder, options.branch.empty() ? nullptr : &origin);
+  if (options.check_finite) {  // for this once: the run's config stays as it is
+    set_check_finite(true);
+  }
   training = 1;
   const TrainingEnd end = trainer.run();
   training = 0;
