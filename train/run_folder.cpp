@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <functional>
@@ -39,13 +40,17 @@ int64_t bytes_of_checkpoints(const std::string& folder) {
   return bytes;
 }
 
-// Files in the making that a killed training left; no other process is in here.
-void remove_unfinished(const fs::path& folder) {
+constexpr std::array<std::string_view, 4> written_whole = {"config.toml", "metrics.jsonl",
+                                                           "index.html", "curves.html"};
+
+// Files in the making that a killed process left; no other training is in here.
+void remove_unfinished_in(const fs::path& folder) {
   std::error_code failure;
   for (const auto& entry : fs::directory_iterator(folder, failure)) {
     const fs::path stem = entry.path().stem();
     if (entry.path().extension() == temporary_suffix &&
-        (stem.extension() == extension || stem == "config.toml" || stem == "index.html")) {
+        (stem.extension() == extension ||
+         std::ranges::find(written_whole, stem.string()) != written_whole.end())) {
       std::error_code ignored;
       fs::remove(entry.path(), ignored);
     }
@@ -155,10 +160,13 @@ void RunFolder::name_as_latest(int64_t step, bool is_best, int64_t keep) const {
   }
 }
 
-void RunFolder::tidy(const Checkpoint& latest, int64_t keep) const {
+void RunFolder::remove_unfinished() const {
   for (const char* part : {"", "checkpoints", "report"}) {
-    remove_unfinished(fs::path(path_) / part);
+    remove_unfinished_in(fs::path(path_) / part);
   }
+}
+
+void RunFolder::tidy(const Checkpoint& latest, int64_t keep) const {
   const int64_t step = latest.state.step;
   const std::string path = checkpoint_path(step);
   for (const int64_t other : checkpoint_steps()) {

@@ -42,8 +42,11 @@ class HEED_EXPORT RunFolder {
   // all numbered ones but the `keep` latest. Throws Error, with those that were there as they were.
   void save(const Checkpoint& checkpoint, bool is_best, int64_t keep) const;
 
-  // Puts in order what a kill left when a training goes on from load_latest(): no unfinished files,
-  // damaged checkpoints set aside as NAME.damaged, last and best as save() leaves them.
+  // Removes what a kill left unfinished. For who holds the lock.
+  void remove_unfinished() const;
+
+  // Puts in order what a kill left when a training goes on from load_latest(): damaged checkpoints
+  // set aside as NAME.damaged, last and best as save() leaves them.
   void tidy(const Checkpoint& latest, int64_t keep) const;
 
   // The latest checkpoint that is whole; damaged ones are named in the log and passed over.

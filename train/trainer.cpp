@@ -209,6 +209,7 @@ class Trainer::Impl {
                      "{} is being trained by {}; wait for its end or stop it, or name another "
                      "folder with --run",
                      folder_.path(), lock_->holder());
+    folder_.remove_unfinished();
   }
 
   // From state_.position to the end of the epoch, or to the last step. Throws Stopped where a stop

@@ -181,11 +181,14 @@ TEST_F(Saves, FilesHaveTheModeOfTheUmask) {
 }
 
 TEST_F(Saves, UnfinishedFilesAreSwept) {
-  ASSERT_EQ(Program(folder_, training_of(folder_, "run")).wait().code, 0);
+  run_.create();  // a start that was killed before its first checkpoint
   const std::string theirs = run_.path() + "/notes.tmp";
   write_file("test", theirs, "mine");
   const std::vector<std::string> stale = {"/checkpoints/step-00000009.safetensors.tmp",
-                                          "/checkpoints/last.safetensors.tmp", "/config.toml.tmp",
+                                          "/checkpoints/last.safetensors.tmp",
+                                          "/config.toml.tmp",
+                                          "/metrics.jsonl.tmp",
+                                          "/report/curves.html.tmp",
                                           "/report/index.html.tmp"};
   for (const std::string& name : stale) {
     write_file("test", run_.path() + name, "half");
