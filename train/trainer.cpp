@@ -401,7 +401,21 @@ class Trainer::Impl {
     Checkpoint checkpoint = task_->checkpoint();
     const int64_t without_state = static_cast<int64_t>(encode_checkpoint(checkpoint).size());
     folder_.check_room(without_state + updater_->optimizer().state_bytes(),
-                       config().keep_checkpoints);
+                       std::min(config().keep_checkpoints, most_checkpoints()));
+  }
+
+  // Those there are and those to come, at most: of the last step, where one is due, where a
+  // validation finds the best.
+  int64_t most_checkpoints() const {
+    const int64_t left = total_steps_ - state_.step;
+    const auto times = [&](int64_t every) {
+      return left / (every > 0 ? every : state_.steps_an_epoch) + 1;
+    };
+    int64_t most = static_cast<int64_t>(folder_.checkpoint_steps().size()) + 1;
+    if (config().checkpoint_every > 0 || !task_->has_validation()) {
+      most += times(config().checkpoint_every);
+    }
+    return most + (task_->has_validation() ? times(config().validate_every) : 0);
   }
 
   RunLog log_;

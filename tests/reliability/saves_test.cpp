@@ -154,6 +154,18 @@ TEST_F(Saves, AFullDiskIsSeenBeforeTheFirstUpdate) {
   EXPECT_EQ(outcome.err.find("[train] step 1"), std::string::npos);
 }
 
+// What is kept is never more than there will be.
+TEST_F(Saves, RoomIsAskedForNoMoreThanIsWritten) {
+  Arguments training = training_of(folder_, "run");
+  training.insert(training.end(), {"--set", "train.keep_checkpoints=1000000"});
+  const FailingCall full{"", "statvfs", "checkpoints", 0, 0, ""};
+  const Outcome outcome = Program(folder_, training, "", environment_of(full, "0", 100)).wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find(" MB, of which 6 are kept (train.keep_checkpoints), "),
+            std::string::npos)
+      << outcome.err;
+}
+
 TEST_F(Saves, ADiskThatFillsUpIsSeenBeforeASave) {
   const FailingCall full{"", "statvfs", "checkpoints", 3, 0, ""};  // the start, steps 0 and 1
   const Outcome outcome =

@@ -116,7 +116,7 @@ heads = 8
             "[config] train.learning_rate is a string, a number is expected: toy.toml:3\n"
             "[config] unknown key 'learning_rat' in [train], toy.toml:4; did you mean "
             "'learning_rate'?\n"
-            "[config] train.epochs is -1, at least 0 is expected: toy.toml:5\n"
+            "[config] train.epochs is -1, from 0 to 1000000 is expected: toy.toml:5\n"
             "[config] key 'epochs' is given twice, toy.toml:6\n"
             "[config] train.optimizer is \"adma\", one of \"sgd\", \"adam\", \"adamw\", "
             "\"adadelta\" is expected: toy.toml:7; did you mean \"adam\"?\n"

@@ -99,6 +99,7 @@ std::vector<Key> data_keys() {
       key<data, &D::batch_tokens>("data.batch_tokens",
                                   "tokens in a batch, padding included; 0 = by batch_size")
           .from(0)
+          .to(1e9)
           .only("data.task", {"translation"}),
       key<data, &D::sort_batches>("data.sort_batches",
                                   "batches sorted by length together: many pad little, 1 = none "
@@ -227,11 +228,13 @@ std::vector<Key> train_keys() {
   return {
       key<train, &T::steps>("train.steps", "updates to make; 0 = as many as epochs say")
           .from(0)
+          .to(1e12)
           .may_change(),
       key<train, &T::epochs>(
           "train.epochs",
           "passes over the corpus; 0 = as many as steps say, as when only those are given")
           .from(0)
+          .to(1e6)
           .may_change(),
       key<train, &T::optimizer>("train.optimizer", "the rule of an update")
           .one_of({"sgd", "adam", "adamw", "adadelta"}),
@@ -302,6 +305,7 @@ std::vector<Key> train_keys() {
       key<train, &T::keep_checkpoints>("train.keep_checkpoints",
                                        "newest checkpoints kept besides the best")
           .from(1)
+          .to(1e6)
           .may_change(),
       key<train, &T::save_failure>("train.save_failure",
                                    "when the disk takes no checkpoint, stop, or warn and go on to "
