@@ -244,7 +244,7 @@ TEST_F(Saves, AnUnreadableLastCheckpointStopsTheRun) {
 
 // The run is over by then: it ends as if nobody had asked it to stop.
 TEST_F(Saves, ASignalDuringTheLastSaveChangesNothing) {
-  const FailingCall late{"", "rename", "step-00000004.safetensors$", 1, 0, ""};
+  const FailingCall late{"", "rename", "step-00000004.safetensors$", 0, 0, ""};
   const Outcome outcome =
       Program(folder_, training_of(folder_, "run"), "", environment_of(late, "interrupt", 1))
           .wait();
