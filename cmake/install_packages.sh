@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing, and says which.
-#   cmake/install_packages.sh [build] [tests] [emulated] [bench] [format]      (build when nothing is named)
+#   cmake/install_packages.sh [build] [tests] [fuzz] [emulated] [bench] [format]      (build when nothing is named)
 set -euo pipefail
 
 build=(build-essential cmake ninja-build ccache pkg-config libopenblas-dev libfmt-dev libspdlog-dev
@@ -15,13 +15,13 @@ format=(clang-format clang-tidy)
 needed=()
 for group in "${@:-build}"; do
   case "$group" in
-    build | tests | emulated | bench | format)
+    build | tests | fuzz | emulated | bench | format)
       declare -n packages="$group"
       needed+=("${packages[@]}")
       declare +n packages
       ;;
     *)
-      echo "[packages] unknown group '$group': build, tests, emulated, bench, format" >&2
+      echo "[packages] unknown group '$group': build, tests, fuzz, emulated, bench, format" >&2
       exit 2
       ;;
   esac
