@@ -47,8 +47,9 @@ test-preset:
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 	@ctest --preset $(PRESET) -j $(JOBS)
 
-# Whole models by finite differences, graphs of a million nodes and the like; what they are made of is tested.
-SLOW_WHEN_EMULATED := AsAWhole|EveryCombinationOfOptionsLearns|AWideBeamFindsTheBest|DepthCostsNoStack|DeepGraphIsDestroyed
+# Whole models by finite differences, graphs of a million nodes, the proof that gradcheck notices wrong backwards: what
+# they are made of is tested.
+SLOW_WHEN_EMULATED := WrongBackwardTest|AsAWhole|EveryCombinationOfOptionsLearns|AWideBeamFindsTheBest|DepthCostsNoStack|DeepGraphIsDestroyed
 
 # Kernels and gradients in every order of a block's threads, all that stands on them in one.
 test-emulated: ## the tests with the CUDA kernels, on a device that the CPU plays
