@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include <chrono>
 #include <csignal>
@@ -53,6 +54,18 @@ class LockAndSignals : public testing::Test {
       std::error_code ignored;
       return std::filesystem::exists(metrics) && std::filesystem::file_size(metrics, ignored) > 0;
     });
+  }
+
+  // Whether a signal was sent to a process that has not taken it yet.
+  static bool is_pending(pid_t process, int signal) {
+    std::ifstream status(fmt::format("/proc/{}/status", process));
+    const std::string key = "ShdPnd:";
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with(key)) {
+        return (std::stoull(line.substr(key.size()), nullptr, 16) >> (signal - 1) & 1U) != 0;
+      }
+    }
+    return false;
   }
 
   TemporaryFolder folder_;
@@ -135,7 +148,8 @@ TEST_F(LockAndSignals, ASecondSignalEndsAtOnceAndLosesNothingSaved) {
            read_file("test", log).find("[train] step 2/3") != std::string::npos;
   });
   ASSERT_EQ(kill(program.id(), SIGINT), 0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (is_pending(program.id(), SIGINT)) {  // two at once would be one
+  }
   ASSERT_EQ(kill(program.id(), SIGINT), 0);
   const Outcome outcome = program.wait();
   EXPECT_EQ(outcome.code, 130);
