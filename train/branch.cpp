@@ -17,8 +17,7 @@ Checkpoint branch(const RunFolder& origin, const RunFolder& folder, const Config
   std::string refused;
   std::string changed;
   for (const ConfigDifference& difference : differences) {
-    (difference.fixed ? refused : changed) +=
-        fmt::format("\n  {} was {}, now {}", difference.key, difference.before, difference.after);
+    (difference.fixed ? refused : changed) += "\n  " + difference.text();
   }
   HEED_CHECK_INPUT(refused.empty(), "run",
                    "a branch of {} has its weights and vocabulary; take back what they are not "

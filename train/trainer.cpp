@@ -51,17 +51,21 @@ void log_machine(const RunConfig& run) {
 // Throws InputError listing every key whose change would break an exact continuation.
 void check_same_config(const Config& saved, const Config& asked, const std::string& folder) {
   std::string refused;
+  bool may_branch = true;
   for (const ConfigDifference& difference : config_differences(saved, asked)) {
     if (!difference.resumable) {
-      refused +=
-          fmt::format("\n  {} was {}, now {}", difference.key, difference.before, difference.after);
+      refused += "\n  " + difference.text();
+      may_branch = may_branch && !difference.fixed;
     }
   }
-  HEED_CHECK_INPUT(refused.empty(), "run",
-                   "{0} was begun with another config; take the change back, train anew in another "
-                   "folder (--run), or make a new run from it (heed train {0} --branch "
-                   "NEW_RUN):{1}",
-                   folder, refused);
+  const std::string remedy =
+      may_branch ? fmt::format(
+                       "take the change back, train anew in another folder (--run), or "
+                       "make a new run from it (heed train {} --branch NEW_RUN)",
+                       folder)
+                 : "take the change back, or train anew in another folder (--run)";
+  HEED_CHECK_INPUT(refused.empty(), "run", "{} was begun with another config; {}:{}", folder,
+                   remedy, refused);
 }
 
 }  // namespace

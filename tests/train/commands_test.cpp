@@ -486,7 +486,7 @@ TEST_F(Commands, AFailedStartLeavesNoFolderAndAGoodOneLogsItsCorpora) {
 TEST_F(Commands, ARefusedChangeNamesEveryKey) {
   expect_refused(
       {"train", "tiny.toml", "--set", "model.width=9", "--set", "train.optimizer=sgd"},
-      R"([run] runs/tiny was begun with another config; take the change back, train anew in another folder (--run), or make a new run from it (heed train runs/tiny --branch NEW_RUN):
+      R"([run] runs/tiny was begun with another config; take the change back, or train anew in another folder (--run):
   model.width was 8, now 9
   model.embedding_width was 8, now 9
   model.attention_width was 8, now 9

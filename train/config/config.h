@@ -148,11 +148,13 @@ HEED_EXPORT std::string describe_config();
 
 // A key on which two configs differ. What is not resumable may not change when a run is continued;
 // what is fixed not even in a branch of it, since weights or vocabulary are made for it.
-struct ConfigDifference {
+struct HEED_EXPORT ConfigDifference {
   std::string key;  // "train.steps"
   std::string before, after;
   bool resumable = false;
   bool fixed = false;
+
+  std::string text() const;  // "train.steps was 10, now 20"
 };
 HEED_EXPORT std::vector<ConfigDifference> config_differences(const Config& before,
                                                              const Config& after);

@@ -80,6 +80,10 @@ std::string describe_config() {
   return text;
 }
 
+std::string ConfigDifference::text() const {
+  return fmt::format("{} was {}, now {}", key, before, after);
+}
+
 std::vector<ConfigDifference> config_differences(const Config& before, const Config& after) {
   Config first = before, second = after;
   std::vector<ConfigDifference> differences;
