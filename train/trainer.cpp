@@ -261,13 +261,22 @@ class Trainer::Impl {
     show_progress(outcome.loss / static_cast<double>(std::max<int64_t>(outcome.tokens, 1)));
   }
 
-  void show_progress(double loss) {
+  struct Pace {
+    double tokens_per_second;
+    double seconds_left;
+  };
+  // As it was in the present log line.
+  Pace pace() const {
     const double seconds = std::max(seconds_since(window_start_), 1e-9);
-    const double rate = static_cast<double>(window_seen_tokens_) / seconds;
-    const double per_step =
-        seconds / static_cast<double>(std::max<int64_t>(1, state_.step - window_start_step_));
-    progress_.update({state_.step, total_steps_, epoch_now(), loss, learning_rate_, rate,
-                      per_step * static_cast<double>(total_steps_ - state_.step)});
+    const auto steps = static_cast<double>(std::max<int64_t>(1, state_.step - window_start_step_));
+    return {static_cast<double>(window_seen_tokens_) / seconds,
+            seconds / steps * static_cast<double>(total_steps_ - state_.step)};
+  }
+
+  void show_progress(double loss) {
+    const Pace now = pace();
+    progress_.update({state_.step, total_steps_, epoch_now(), loss, learning_rate_,
+                      now.tokens_per_second, now.seconds_left});
   }
 
   double epoch_now() const {
@@ -276,11 +285,7 @@ class Trainer::Impl {
 
   void log_window() {
     const auto tokens = static_cast<double>(std::max<int64_t>(state_.window_tokens, 1));
-    const double seconds = std::max(seconds_since(window_start_), 1e-9);
-    const double rate = static_cast<double>(window_seen_tokens_) / seconds;
-    const double left =
-        seconds / static_cast<double>(std::max<int64_t>(1, state_.step - window_start_step_)) *
-        static_cast<double>(total_steps_ - state_.step);
+    const Pace now = pace();
     progress_.finish();
     const std::string nll =
         config().label_smoothing > 0 ? fmt::format("  nll {:.4f}", state_.window_nll / tokens) : "";
@@ -288,7 +293,7 @@ class Trainer::Impl {
               "step {}/{}  epoch {:.2f}  loss {:.4f}{}  lr {:.3g}  |g| {:.3g}  {:.0f} tokens/s  "
               "{:.0f} s left",
               state_.step, total_steps_, epoch_now(), state_.window_loss / tokens, nll,
-              learning_rate_, gradient_norm_, rate, left);
+              learning_rate_, gradient_norm_, now.tokens_per_second, now.seconds_left);
     metrics_->write({"train",
                      state_.step,
                      epoch_now(),
@@ -296,7 +301,7 @@ class Trainer::Impl {
                       {"nll", state_.window_nll / tokens},
                       {"learning_rate", learning_rate_},
                       {"gradient_norm", gradient_norm_},
-                      {"tokens_per_second", rate}}});
+                      {"tokens_per_second", now.tokens_per_second}}});
     state_.window_loss = state_.window_nll = 0;
     state_.window_tokens = 0;
     restart_clock();
