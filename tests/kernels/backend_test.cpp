@@ -4,10 +4,8 @@
 
 #include <string>
 
-#include "core/error.h"
 #include "core/threads.h"
 #include "tests/kernels/support.h"
-#include "tests/support/error_of.h"
 
 namespace heed::kernels {
 namespace {
@@ -24,17 +22,6 @@ TEST(Backend, DescribesTheMachineOnOneLine) {
 }
 
 TEST(Backend, IsOneObjectADevice) { EXPECT_EQ(&test::tested(), &backend(Tensor::zeros({1}))); }
-
-TEST(Backend, SaysThatCudaIsMissing) {
-  if (default_device().kind == DeviceKind::cuda) {
-    GTEST_SKIP() << "it is not";
-  }
-  EXPECT_EQ(heed::test::error_of<InputError>([] {
-              backend(Device{DeviceKind::cuda, 0});
-            }),
-            "[device] cuda was asked for, but this build has no CUDA (configure with "
-            "-DHEED_CUDA=ON)");
-}
 
 TEST(Backend, FusesUnlessToldOtherwise) {
   EXPECT_TRUE(fused_kernels());
