@@ -19,9 +19,10 @@ build=build/cuda
 cmake --preset cuda -DHEED_BUILD_TESTS=ON -DHEED_BUILD_EXAMPLES=OFF \
   -DCMAKE_CUDA_ARCHITECTURES="$capability" > /dev/null
 cmake --build --preset cuda -j "$(nproc)" \
-  --target heed heed_kernels_tests heed_autograd_tests heed_nn_tests heed_golden_tests > /dev/null
+  --target heed heed_{kernels,autograd,nn,golden,train}_tests > /dev/null
 
 rows=()
+failed=0
 row() { rows+=("$(printf '%-44s %s' "$1" "$2")"); }
 
 # A test program on the card; its last lines when it fails.
@@ -32,7 +33,9 @@ check() {
   if "$@" > "$log" 2>&1; then
     row "$name" "$(grep -oE '\[  PASSED  \] .*' "$log" | tail -1)"
   else
-    grep -E 'FAILED|ERROR' "$log" | head -20
+    # A crash leaves no such lines.
+    grep -E 'FAILED|ERROR' -m 20 "$log" || tail -5 "$log"
+    failed=1
     row "$name" "FAILED"
   fi
 }
@@ -41,11 +44,12 @@ row card "$($build/heed --version | awk '$1 == "cuda" { $1 = ""; print }')"
 for room in kernels autograd nn golden; do
   check "tests of $room, on the card" timeout 120 $build/tests/heed_${room}_tests
 done
+check "training, on the card" timeout 120 $build/tests/heed_train_tests --gtest_filter='*DeviceTraining*'
 if command -v compute-sanitizer > /dev/null; then
   for tool in memcheck racecheck; do
     check "compute-sanitizer, $tool" timeout 120 compute-sanitizer --tool $tool --error-exitcode 1 \
       $build/tests/heed_kernels_tests \
-      --gtest_filter='Attention.*Plain*:Softmax.*:LayerNorm.*:Rows.*:-*Threads*:*ManyRows*'
+      --gtest_filter='Attention.*Plain*:Softmax.*:LayerNorm.*:*Rows.*:-*DependOnTheThreads'
   done
 fi
 
@@ -65,3 +69,4 @@ done
 
 printf '\n'
 printf '%s\n' "${rows[@]}"
+exit $failed
