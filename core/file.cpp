@@ -17,20 +17,6 @@ namespace {
 
 std::string cause() { return std::strerror(errno); }
 
-bool write_all(int file, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(file, content.data(), content.size());
-    if (written < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return false;
-    }
-    content.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
-
 // Throws Error after removing the temporary file.
 [[noreturn]] void give_up(std::string_view area, const std::string& path,
                           const std::string& temporary, std::string_view what) {
@@ -67,15 +53,12 @@ std::string read_file(std::string_view area, const std::string& path, int64_t mo
   content.reserve(static_cast<size_t>(status.st_size));
   char buffer[1 << 16];
   while (true) {
-    const ssize_t got = ::read(file.number(), buffer, sizeof(buffer));
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    HEED_CHECK_INPUT(got >= 0, area, "{}: cannot be read: {}", path, cause());
-    if (got == 0) {
+    const auto got = file.read(buffer, sizeof(buffer));
+    HEED_CHECK_INPUT(got, area, "{}: cannot be read: {}", path, cause());
+    if (*got == 0) {
       return content;
     }
-    content.append(buffer, static_cast<size_t>(got));
+    content.append(buffer, *got);
     HEED_CHECK_INPUT(static_cast<int64_t>(content.size()) <= most_bytes, area,
                      "{}: goes on after {} bytes, the most read", path, most_bytes);
   }
@@ -86,7 +69,7 @@ void write_file(std::string_view area, const std::string& path, std::string_view
   FileDescriptor file(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
   HEED_CHECK(file.valid(), area, "{}: cannot be created: {}", temporary, cause());
-  if (!write_all(file.number(), content) || ::fsync(file.number()) != 0 || !file.close()) {
+  if (!file.write_all(content) || ::fsync(file.number()) != 0 || !file.close()) {
     give_up(area, path, temporary, "cannot be written");
   }
   move_into_place(area, temporary, path);

@@ -1,13 +1,17 @@
 #pragma once
 
-#include <unistd.h>
-
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <utility>
+
+#include "core/export.h"
 
 namespace heed {
 
 // Closes on the way out, whatever happens.
-class FileDescriptor {
+class HEED_EXPORT FileDescriptor {
  public:
   explicit FileDescriptor(int number = -1) : number_(number) {}
   FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
@@ -19,7 +23,14 @@ class FileDescriptor {
   int number() const { return number_; }
   bool valid() const { return number_ >= 0; }
   // Whether all went well: some file systems report a failed write here.
-  bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
+  bool close();
+
+  // Where it stands; false, with errno, when not everything could be written.
+  bool write_all(std::string_view content) const;
+  // As many bytes as there are up to `count`, from `offset` on; none, with errno, on a failure.
+  std::optional<size_t> read_at(int64_t offset, char* into, size_t count) const;
+  // The same from where it stands.
+  std::optional<size_t> read(char* into, size_t count) const;
 
  private:
   int number_;

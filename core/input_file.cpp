@@ -11,30 +11,6 @@
 #include "core/error.h"
 
 namespace heed {
-namespace {
-
-// Of a descriptor: at `offset`, or where it stands when that is negative.
-size_t read_fully(int file, int64_t offset, char* into, size_t count, std::string_view area,
-                  const std::string& path) {
-  size_t done = 0;
-  while (done < count) {
-    const ssize_t got =
-        offset < 0 ? ::read(file, into + done, count - done)
-                   : ::pread(file, into + done, count - done, offset + static_cast<int64_t>(done));
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    HEED_CHECK_INPUT(got >= 0, area, "{}: cannot be read: {}", path, std::strerror(errno));
-    if (got == 0) {
-      break;
-    }
-    done += static_cast<size_t>(got);
-  }
-  return done;
-}
-
-}  // namespace
-
 InputFile::InputFile(std::string_view area, const std::string& path)
     : area_(area), path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   HEED_CHECK_INPUT(
@@ -51,8 +27,7 @@ InputFile::InputFile(std::string_view area, const std::string& path)
   }
   copy_ = std::make_unique<ScratchFile>(area, path);
   std::vector<char> buffer(size_t{1} << 16);
-  while (const size_t got =
-             read_fully(file_.number(), -1, buffer.data(), buffer.size(), area, path)) {
+  while (const size_t got = checked(file_.read(buffer.data(), buffer.size()))) {
     copy_->append(buffer.data(), got);
   }
   size_ = copy_->size();
@@ -60,12 +35,17 @@ InputFile::InputFile(std::string_view area, const std::string& path)
 
 size_t InputFile::read_at(int64_t offset, char* into, size_t count) const {
   if (copy_ == nullptr) {
-    return read_fully(file_.number(), offset, into, count, area_, path_);
+    return checked(file_.read_at(offset, into, count));
   }
   const auto there =
       std::min(count, static_cast<size_t>(std::max<int64_t>(0, copy_->size() - offset)));
   copy_->read_at(offset, into, there);
   return there;
+}
+
+size_t InputFile::checked(std::optional<size_t> read) const {
+  HEED_CHECK_INPUT(read, area_, "{}: cannot be read: {}", path_, std::strerror(errno));
+  return *read;
 }
 
 InputFile::Version InputFile::version() const {

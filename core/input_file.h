@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,7 @@ class HEED_EXPORT InputFile {
     bool operator==(const Version&) const = default;
   };
   Version version() const;
+  size_t checked(std::optional<size_t> read) const;  // throws InputError for what failed
 
   std::string area_;
   std::string path_;

@@ -52,15 +52,8 @@ void ScratchFile::write_held() {
       throw fail("cannot make");
     }
   }
-  for (size_t done = 0; done < held_.size();) {
-    const ssize_t count = ::write(file_.number(), held_.data() + done, held_.size() - done);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count <= 0) {
-      throw fail("cannot write to");
-    }
-    done += static_cast<size_t>(count);
+  if (!file_.write_all(held_)) {
+    throw fail("cannot write to");
   }
   written_ += static_cast<int64_t>(held_.size());
   std::string().swap(held_);
@@ -70,17 +63,14 @@ void ScratchFile::read_at(int64_t offset, void* into, size_t count) const {
   HEED_ASSERT(offset >= 0 && offset + static_cast<int64_t>(count) <= size(), "{} bytes at {} of {}",
               count, offset, size());
   auto* to = static_cast<char*>(into);
-  while (count > 0 && offset < written_) {
+  if (offset < written_) {
     const auto wanted = std::min(count, static_cast<size_t>(written_ - offset));
-    const ssize_t got = ::pread(file_.number(), to, wanted, offset);
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    HEED_CHECK(got > 0, area_, "{}: its temporary file in {} cannot be read: {}", what_, folder_,
-               got < 0 ? std::strerror(errno) : "it ends too soon");
-    to += got;
-    offset += got;
-    count -= static_cast<size_t>(got);
+    const auto got = file_.read_at(offset, to, wanted);
+    HEED_CHECK(got == wanted, area_, "{}: its temporary file in {} cannot be read: {}", what_,
+               folder_, got ? "it ends too soon" : std::strerror(errno));
+    to += wanted;
+    offset += static_cast<int64_t>(wanted);
+    count -= wanted;
   }
   if (count > 0) {
     std::memcpy(to, held_.data() + (offset - written_), count);

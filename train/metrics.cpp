@@ -105,16 +105,11 @@ void MetricsFile::sync() {
 
 // Part of a line that went out before the disk was full is taken back.
 bool MetricsFile::write_pending() {
-  for (std::string_view rest = pending_; !rest.empty();) {
-    const ssize_t written = ::write(file_.number(), rest.data(), rest.size());
-    if (written >= 0) {
-      rest.remove_prefix(static_cast<size_t>(written));
-    } else if (errno != EINTR) {
-      const int why = errno;
-      static_cast<void>(!::ftruncate(file_.number(), size_));
-      errno = why;
-      return false;
-    }
+  if (!file_.write_all(pending_)) {
+    const int why = errno;
+    static_cast<void>(!::ftruncate(file_.number(), size_));
+    errno = why;
+    return false;
   }
   size_ += static_cast<int64_t>(pending_.size());
   pending_.clear();
