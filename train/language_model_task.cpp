@@ -75,7 +75,7 @@ BatchLoss LanguageModelTask::loss(int64_t batch) {
   const CrossEntropy sums =
       cross_entropy(language_model_.model->forward(input_of(windows)), output_of(windows),
                     {config.train.label_smoothing, data::Vocabulary::padding});
-  return {sums.loss, sums.nll.item(), windows.tokens};
+  return {sums.loss, sums.nll, windows.tokens};
 }
 
 Validation LanguageModelTask::validate() {

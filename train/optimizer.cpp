@@ -1,6 +1,8 @@
 #include "train/optimizer.h"
 
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "autograd/autograd.h"
 #include "core/error.h"
@@ -140,16 +142,24 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config,
 }
 
 double gradient_norm(const std::vector<NamedTensor>& parameters) {
-  double total = 0;
+  std::vector<Tensor> gradients;
   for (const NamedTensor& parameter : parameters) {
-    const Tensor grad = gradient(parameter.tensor);
-    if (grad.defined()) {
-      const Tensor squares = Tensor::empty({1}, DType::f64, grad.device());
-      kernels::backend(grad).sum_of_squares(grad, squares);
-      total += squares.item();
+    if (const Tensor grad = gradient(parameter.tensor); grad.defined()) {
+      gradients.push_back(grad);
     }
   }
-  return std::sqrt(total);
+  if (gradients.empty()) {
+    return 0;
+  }
+  // The host waits for a device once, not once a parameter.
+  const auto count = static_cast<int64_t>(gradients.size());
+  const Tensor squares = Tensor::empty({count}, DType::f64, gradients.front().device());
+  for (int64_t i = 0; i < count; ++i) {
+    const Tensor& grad = gradients[static_cast<size_t>(i)];
+    kernels::backend(grad).sum_of_squares(grad, squares.as_strided({1}, {1}, i));
+  }
+  const std::vector<double> sums = squares.to_vector<double>();
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 void scale_gradients(const std::vector<NamedTensor>& parameters, double factor) {

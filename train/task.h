@@ -16,8 +16,8 @@ namespace heed::train {
 
 // What a batch costs, summed over its tokens.
 struct BatchLoss {
-  Tensor loss;     // scalar, smoothing included: what is differentiated
-  double nll = 0;  // without smoothing
+  Tensor loss;  // scalar, smoothing included: what is differentiated
+  Tensor nll;   // scalar, without smoothing
   int64_t tokens = 0;
 };
 

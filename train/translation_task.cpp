@@ -60,7 +60,7 @@ BatchLoss TranslationTask::loss(int64_t batch) {
                                     data::Vocabulary::padding};
   const auto output = translator_.model->forward(source_of(pairs), target_input_of(pairs), false);
   const CrossEntropy sums = cross_entropy(output.logits, target_output_of(pairs), options);
-  return {sums.loss, sums.nll.item(), pairs.target_tokens};
+  return {sums.loss, sums.nll, pairs.target_tokens};
 }
 
 Validation TranslationTask::validate() {

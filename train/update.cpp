@@ -62,10 +62,10 @@ Updater::Outcome Updater::sum_gradients(TrainingState& state, int64_t batches) c
   for (int64_t i = 0; i < config_.accumulate && state.position < batches; ++i) {
     check_stop();
     const BatchLoss batch = task_.loss(state.position++);
-    sum.loss += batch.loss.item();
-    sum.nll += batch.nll;
-    sum.tokens += batch.tokens;
     backward(batch.loss);
+    sum.loss += batch.loss.item();  // not before: the host waits for a device here
+    sum.nll += batch.nll.item();
+    sum.tokens += batch.tokens;
   }
   return sum;
 }

@@ -41,8 +41,11 @@ class AnyTask : public Task {
   std::function<BatchLoss(const Weights&, int64_t)> loss_;
 };
 
+const Tensor no_nll = Tensor::zeros({}, DType::f64);
+
 BatchLoss scaled(const Weights& weights, double factor, int64_t tokens) {
-  return {sum(weights.first * factor) + sum(weights.second), factor, tokens};
+  return {sum(weights.first * factor) + sum(weights.second), Tensor::full({}, factor, DType::f64),
+          tokens};
 }
 
 TrainConfig plain(int64_t accumulate) {
@@ -93,7 +96,8 @@ TEST(UpdaterLoss, OfNoTokensIsZeroAndWarnedOf) {
 TEST(UpdaterNotFinite, NamesTheFirstParameterAndStops) {
   AnyTask task([](const Weights& weights, int64_t) {
     return BatchLoss{
-        sum(weights.first) + sum(weights.second * infinity) - sum(weights.second * infinity), 0, 1};
+        sum(weights.first) + sum(weights.second * infinity) - sum(weights.second * infinity),
+        no_nll, 1};
   });
   Updater updater(plain(1), task);
   TrainingState state;
@@ -107,7 +111,7 @@ TEST(UpdaterNotFinite, NamesTheFirstParameterAndStops) {
 
 TEST(UpdaterNotFinite, NamesTheOpWhenAskedTo) {
   AnyTask task([](const Weights& weights, int64_t) {
-    return BatchLoss{sum(logarithm(weights.first * -1.0)), 0, 1};
+    return BatchLoss{sum(logarithm(weights.first * -1.0)), no_nll, 1};
   });
   Updater updater(plain(1), task);
   TrainingState state;
