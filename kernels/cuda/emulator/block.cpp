@@ -199,7 +199,7 @@ class Runner {
     const int lanes = std::min(warpSize, count_ - first);
     const unsigned all = lanes == warpSize ? 0xffffffff : (1U << lanes) - 1;
     if (mask != all) {
-      fail("a shuffle or vote names other lanes than all of its warp's");
+      fail("a shuffle names other lanes than all of its warp's");
     }
     LaneValue* values = warp.values[warp.exchanges % 2];
     values[current_ - first] = value;
@@ -373,14 +373,3 @@ cudaError_t run_grid(const cudaLaunchConfig_t& config, const void* kernel,
 
 void __syncthreads() { heed::emulator::runner().barrier(0); }
 int __syncthreads_or(int predicate) { return heed::emulator::runner().barrier(predicate); }
-void __syncwarp(unsigned mask) { heed::emulator::exchange(mask, {}); }
-unsigned __ballot_sync(unsigned mask, int predicate) {
-  heed::emulator::LaneValue own{};
-  own.bytes[0] = predicate != 0;
-  const heed::emulator::LaneValue* all = heed::emulator::exchange(mask, own);
-  unsigned votes = 0;
-  for (int i = 0; i < warpSize; ++i) {
-    votes |= (mask >> i & 1U) != 0 && all[i].bytes[0] != 0 ? 1U << i : 0;
-  }
-  return votes;
-}

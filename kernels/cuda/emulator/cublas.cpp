@@ -76,10 +76,6 @@ cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t) { return CUBLAS_STATUS_SUCCESS; }
-cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
-  *version = 130000;
-  return CUBLAS_STATUS_SUCCESS;
-}
 
 cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb,
                                          int m, int n, int k, const float* alpha, const float* a,

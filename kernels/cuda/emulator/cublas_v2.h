@@ -11,7 +11,6 @@ using cublasHandle_t = struct EmulatedBlas*;
 HEED_EXPORT const char* cublasGetStatusString(cublasStatus_t status);
 HEED_EXPORT cublasStatus_t cublasCreate(cublasHandle_t* handle);
 HEED_EXPORT cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
-HEED_EXPORT cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version);
 
 HEED_EXPORT cublasStatus_t cublasSgemmStridedBatched(
     cublasHandle_t handle, cublasOperation_t a_transposed, cublasOperation_t b_transposed, int m,

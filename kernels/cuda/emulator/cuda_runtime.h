@@ -15,7 +15,6 @@
 #define __global__
 #define __device__
 #define __host__
-#define __forceinline__ inline
 #define __launch_bounds__(...)
 // A block runs on one thread of the system.
 #define __shared__ static thread_local
@@ -29,8 +28,7 @@ struct dim3 {
       : x(x_size), y(y_size), z(z_size) {}
 };
 
-// --- inside a kernel
-// ------------------------------------------------------------------------------
+// --- inside a kernel ---
 
 HEED_EXPORT extern constinit thread_local uint3 threadIdx;
 HEED_EXPORT extern constinit thread_local uint3 blockIdx;
@@ -41,7 +39,6 @@ inline constexpr int warpSize = 32;
 HEED_EXPORT void __syncthreads();
 // True for every thread when the predicate is for one of them.
 HEED_EXPORT int __syncthreads_or(int predicate);
-HEED_EXPORT void __syncwarp(unsigned mask = 0xffffffff);
 
 namespace heed::emulator {
 
@@ -69,26 +66,13 @@ T read_lane(unsigned mask, T value, int source) {
 }  // namespace heed::emulator
 
 template <typename T>
-T __shfl_sync(unsigned mask, T value, int source, int width = warpSize) {
-  const int first = heed::emulator::lane() / width * width;
-  return heed::emulator::read_lane(mask, value, first + source % width);
-}
-template <typename T>
 T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize) {
   const int own = heed::emulator::lane();
   const int source = own ^ lane_mask;
   return heed::emulator::read_lane(mask, value, source / width == own / width ? source : own);
 }
-template <typename T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
-  const int own = heed::emulator::lane();
-  const int source = own + static_cast<int>(delta);
-  return heed::emulator::read_lane(mask, value, source / width == own / width ? source : own);
-}
-HEED_EXPORT unsigned __ballot_sync(unsigned mask, int predicate);
 
-// --- the host's side
-// --------------------------------------------------------------------------------
+// --- the host's side ---
 
 enum cudaError_t {
   cudaSuccess = 0,
@@ -105,8 +89,6 @@ struct cudaDeviceProp {
   char name[256];
   int major, minor;
   size_t totalGlobalMem;
-  int multiProcessorCount;
-  size_t sharedMemPerBlockOptin;
 };
 HEED_EXPORT cudaError_t cudaGetDeviceCount(int* count);
 HEED_EXPORT cudaError_t cudaSetDevice(int device);
@@ -119,15 +101,6 @@ using cudaStream_t = struct EmulatedStream*;
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 HEED_EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 HEED_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t stream);
-
-// Events are readings of a clock.
-using cudaEvent_t = struct EmulatedEvent*;
-HEED_EXPORT cudaError_t cudaEventCreate(cudaEvent_t* event);
-HEED_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event);
-HEED_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
-HEED_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event);
-HEED_EXPORT cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,
-                                             cudaEvent_t end);
 
 enum cudaMemcpyKind {
   cudaMemcpyHostToDevice = 1,

@@ -1,11 +1,6 @@
-#include <chrono>
 #include <cstdio>
 
 #include "kernels/cuda/emulator/cuda_runtime.h"
-
-struct EmulatedEvent {
-  std::chrono::steady_clock::time_point time;
-};
 
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {
@@ -37,8 +32,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::snprintf(properties->name, sizeof(properties->name), "emulated device");
   properties->major = 9;
   properties->totalGlobalMem = size_t{8} << 30;
-  properties->multiProcessorCount = 1;
-  properties->sharedMemPerBlockOptin = 227 << 10;
   return cudaSuccess;
 }
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -52,21 +45,3 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  *event = new EmulatedEvent;
-  return cudaSuccess;
-}
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  delete event;
-  return cudaSuccess;
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-  event->time = std::chrono::steady_clock::now();
-  return cudaSuccess;
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
-  *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
-  return cudaSuccess;
-}
