@@ -70,8 +70,7 @@ void CudaBackend::additive_score_backward(const Tensor& query, const Tensor& key
                  keys.dim(1), keys.dim(2), query.data<T>(), keys.data<T>(), weight.data<T>(),
                  dscores.data<T>(), dquery.data<T>(), dkeys.data<T>(), dweights.data<T>());
   });
-  const int64_t width = weight.dim(0);
-  reduce(ReduceOp::sum, dweights, dweight.as_strided({1, width}, {width, 1}, dweight.offset()));
+  sum_rows(dweights, dweight);
 }
 
 }  // namespace heed::kernels

@@ -81,6 +81,9 @@ class CudaBackend final : public Backend {
                  const Tensor& v) override;
   void adadelta_step(const AdadeltaStep& step, const Tensor& p, const Tensor& g,
                      const Tensor& square_average, const Tensor& step_average) override;
+
+  // Besides the contract: y (C) = the rows of x (R, C) added up.
+  void sum_rows(const Tensor& x, const Tensor& y);
 };
 
 }  // namespace heed::kernels

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/tensor.h"
 #include "kernels/cuda/error.h"
 
 #ifdef HEED_CUDA_EMULATED
@@ -56,6 +57,12 @@ __device__ T* dynamic_shared() {
   extern __shared__ __align__(16) unsigned char memory[];
   return reinterpret_cast<T*>(memory);
 #endif
+}
+
+// What a kernel is given for an operand that may be left out.
+template <typename T>
+T* data_or_null(const Tensor& x) {
+  return x.defined() ? x.data<T>() : nullptr;
 }
 
 inline int64_t divide_up(int64_t n, int64_t step) { return (n + step - 1) / step; }

@@ -1,16 +1,12 @@
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/reduction.h"
 
 namespace heed::kernels {
 namespace cuda {
 
 template <typename T>
 __global__ void max_pairs_kernel(int64_t count, const T* x, T* y) {
-  each_item(count, [&](int64_t i) {
-    const T first = x[2 * i];
-    const T second = x[2 * i + 1];
-    y[i] = second > first || second != second ? second : first;
-  });
+  each_item(count, [&](int64_t i) { y[i] = Larger()(x[2 * i], x[2 * i + 1]); });
 }
 
 template <typename T>

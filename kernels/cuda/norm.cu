@@ -96,16 +96,11 @@ __global__ void norm_weight_kernel(int64_t rows, int64_t width, int64_t rows_a_c
 }
 
 template <typename T>
-const T* data_or_null(const Tensor& x) {
-  return x.defined() ? x.data<T>() : nullptr;
-}
-
-template <typename T>
 void norm_for(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
               const Tensor& y, const Tensor& mean, const Tensor& rstd) {
   launch(norm_kernel<T>, block_a_row(x.dim(0), x.dim(1)), x.dim(1), x.data<T>(), weight.data<T>(),
-         data_or_null<T>(bias), static_cast<T>(epsilon), y.data<T>(),
-         mean.defined() ? mean.data<T>() : nullptr, rstd.data<T>());
+         data_or_null<T>(bias), static_cast<T>(epsilon), y.data<T>(), data_or_null<T>(mean),
+         rstd.data<T>());
 }
 
 template <typename T>
@@ -127,13 +122,10 @@ void norm_backward_for(CudaBackend& backend, const Tensor& x, const Tensor& weig
                static_cast<unsigned>(chunks)),
           dim3(columns_a_block, rows_at_once)},
          rows, width, rows_a_chunk, x.data<T>(), data_or_null<T>(mean), rstd.data<T>(),
-         dy.data<T>(), weights.data<T>(), biases.defined() ? biases.data<T>() : nullptr);
-  const auto add_up = [&](const Tensor& parts, const Tensor& sum) {
-    backend.reduce(ReduceOp::sum, parts, sum.as_strided({1, width}, {width, 1}, sum.offset()));
-  };
-  add_up(weights, dweight);
+         dy.data<T>(), weights.data<T>(), data_or_null<T>(biases));
+  backend.sum_rows(weights, dweight);
   if (dbias.defined()) {
-    add_up(biases, dbias);
+    backend.sum_rows(biases, dbias);
   }
 }
 

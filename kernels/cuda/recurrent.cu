@@ -3,14 +3,10 @@
 #include "core/error.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/sigmoid.h"
 
 namespace heed::kernels {
 namespace cuda {
-
-template <typename T>
-__device__ T sigmoid(T x) {
-  return 1 / (1 + std::exp(-x));
-}
 
 // A thread an element of the state.
 template <typename T>
@@ -70,8 +66,6 @@ __global__ void gru_cell_backward_kernel(int64_t rows, int64_t width, const T* g
   });
 }
 
-const bool* mask_data(const Tensor& mask) { return mask.defined() ? mask.data<bool>() : nullptr; }
-
 }  // namespace cuda
 
 void CudaBackend::gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
@@ -81,7 +75,7 @@ void CudaBackend::gru_cell(const Tensor& gates_x, const Tensor& gates_h, const T
   dispatch_floating("gru_cell", h.dtype(), [&]<typename T>(T) {
     cuda::launch(cuda::gru_cell_kernel<T>, cuda::spread(h.numel()), h.dim(0), h.dim(1),
                  gates_x.data<T>(), gates_x.strides()[0], gates_h.data<T>(), h.data<T>(),
-                 cuda::mask_data(mask), y.data<T>(), gates.data<T>());
+                 cuda::data_or_null<bool>(mask), y.data<T>(), gates.data<T>());
   });
 }
 
@@ -90,7 +84,7 @@ void CudaBackend::gru_cell_backward(const Tensor& gates, const Tensor& gates_h, 
                                     const Tensor& dgates_h, const Tensor& dh) {
   dispatch_floating("gru_cell_backward", h.dtype(), [&]<typename T>(T) {
     cuda::launch(cuda::gru_cell_backward_kernel<T>, cuda::spread(h.numel()), h.dim(0), h.dim(1),
-                 gates.data<T>(), gates_h.data<T>(), h.data<T>(), cuda::mask_data(mask),
+                 gates.data<T>(), gates_h.data<T>(), h.data<T>(), cuda::data_or_null<bool>(mask),
                  dy.data<T>(), dgates_x.data<T>(), dgates_h.data<T>(), dh.data<T>());
   });
 }

@@ -209,6 +209,11 @@ void CudaBackend::reduce(ReduceOp op, const Tensor& x, const Tensor& y) {
   });
 }
 
+void CudaBackend::sum_rows(const Tensor& x, const Tensor& y) {
+  const int64_t width = y.dim(0);
+  reduce(ReduceOp::sum, x, y.as_strided({1, width}, {width, 1}, y.offset()));
+}
+
 void CudaBackend::arg_max(const Tensor& x, const Tensor& y) {
   dispatch_floating("arg_max", x.dtype(), [&]<typename T>(T) {
     cuda::launch(cuda::arg_max_kernel<T>, cuda::block_a_row(x.dim(0), x.dim(1)), x.dim(1),

@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elements.h"
+#include "kernels/cuda/sigmoid.h"
 
 namespace heed::kernels {
 namespace cuda {
@@ -79,7 +80,7 @@ __device__ T unary_value(UnaryOp op, T x) {
     case UnaryOp::tanh:
       return std::tanh(x);
     case UnaryOp::sigmoid:
-      return 1 / (1 + std::exp(-x));
+      return sigmoid(x);
     case UnaryOp::relu:
       return x < 0 ? T{0} : x;  // NaN stays NaN
     default:
