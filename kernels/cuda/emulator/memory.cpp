@@ -23,8 +23,8 @@
 
 // Device memory is one range of addresses that can be touched only while a DeviceAccess stands, and
 // a second range of the same memory that the emulator itself uses. Around each allocation lie bytes
-// that nobody may read or write; they, and memory not written yet, hold 0xff: NaN as a number, -1
-// as an id.
+// that nobody may read or write; they, memory not written yet and memory that was freed hold 0xff:
+// NaN as a number, -1 as an id.
 namespace heed::emulator {
 namespace {
 
@@ -32,6 +32,7 @@ constexpr size_t alignment = 256;
 constexpr size_t guard = 256;  // bytes after an allocation; those before it belong to the last one
 constexpr size_t page = 4096;
 constexpr size_t device_bytes = size_t{8} << 30;
+constexpr size_t most_kept = size_t{4} << 20;  // of a freed block
 constexpr int unknown = 0xff;
 
 class Memory {
@@ -161,17 +162,14 @@ class Memory {
       fail("the device's memory cannot be protected");
     }
   }
-  // What was freed is unknown again. Large blocks go back to the system, page by page: opening and
-  // closing takes time by the page.
+  // What was freed is unknown again. But opening and closing takes time by the page, so the whole
+  // pages of the largest blocks go back to the system, and read 0.
   void give_back(char* block, size_t room) {
-    constexpr size_t large = 16 * page;
-    std::memset(view(block), unknown, std::min(room, large));
-    if (room > large) {
+    std::memset(view(block), unknown, room);
+    if (room > most_kept) {
       const auto first = (static_cast<size_t>(block - begin_) + page - 1) / page * page;
       const auto last = (static_cast<size_t>(block - begin_) + room) / page * page;
-      if (madvise(view_ + first, last - first, MADV_REMOVE) != 0) {
-        std::memset(view(block), unknown, room);
-      }
+      static_cast<void>(madvise(view_ + first, last - first, MADV_REMOVE));
     }
   }
   // Under AddressSanitizer the access itself was caught.

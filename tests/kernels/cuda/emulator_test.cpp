@@ -1,6 +1,7 @@
 #include "kernels/cuda/emulator/emulator.h"
 
 #include <cuda_runtime.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -153,6 +154,20 @@ TEST(EmulatorDeathTest, AReadOutOfBoundsGivesNaN) {
   EXPECT_EQ(run(copy_to, 1, 8, 0, x.data(), y.data(), 1U), cudaSuccess);
   EXPECT_TRUE(std::isnan(y.values().back()));
 #endif
+}
+
+TEST(EmulatorDeathTest, AReadOfFreedMemoryGivesNaN) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  for (const unsigned count : {8U, 1U << 18}) {
+    const Floats y(8);
+    const float* freed = Floats(counted(count)).data();
+#ifdef __SANITIZE_ADDRESS__
+    EXPECT_DEATH(run(copy_to, 1, 8, 0, freed, y.data(), count / 2 - 4), "AddressSanitizer");
+#else
+    EXPECT_EQ(run(copy_to, 1, 8, 0, freed, y.data(), count / 2 - 4), cudaSuccess);
+    EXPECT_THAT(y.values(), testing::Each(testing::IsNan())) << count;
+#endif
+  }
 }
 
 TEST(EmulatorDeathTest, AHostReadOfDeviceMemoryEndsTheProgram) {
