@@ -10,6 +10,7 @@ foreach(room IN LISTS rooms)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heed FILES_MATCHING PATTERN "*.h"
           # What is private to a room:
+          PATTERN "blas_layout.h" EXCLUDE
           PATTERN "cases.h" EXCLUDE
           PATTERN "commands" EXCLUDE
           PATTERN "cpu" EXCLUDE

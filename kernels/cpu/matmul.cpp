@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
-#include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
+#include "kernels/blas_layout.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/vector_math.h"
 
@@ -26,19 +25,10 @@ struct Matrix {
   const T* column(int64_t j) const { return data + (transposed == CblasNoTrans ? j : j * leading); }
 };
 
-// Sizes and leading dimensions as BLAS takes them, with 32 bits as a rule.
-blasint blas_int(int64_t size) {
-  constexpr auto most = std::numeric_limits<blasint>::max();
-  HEED_CHECK(size <= most, "matmul",
-             "a matrix is too large for BLAS: it has a size or a row stride of {}, {} is the most",
-             size, most);
-  return static_cast<blasint>(size);
-}
-
 // Before anything is copied or split.
 void check_sizes(std::initializer_list<int64_t> sizes) {
   for (const int64_t size : sizes) {
-    blas_int(size);
+    blas_int<blasint>(size);
   }
 }
 
@@ -53,8 +43,9 @@ void product(const Matrix<T>& a, const Matrix<T>& b, int64_t m, int64_t n, int64
       return cblas_dgemm;
     }
   }();
-  gemm(CblasRowMajor, a.transposed, b.transposed, blas_int(m), blas_int(n), blas_int(k), T{1},
-       a.data, blas_int(a.leading), b.data, blas_int(b.leading), beta, y, blas_int(y_leading));
+  gemm(CblasRowMajor, a.transposed, b.transposed, blas_int<blasint>(m), blas_int<blasint>(n),
+       blas_int<blasint>(k), T{1}, a.data, blas_int<blasint>(a.leading), b.data,
+       blas_int<blasint>(b.leading), beta, y, blas_int<blasint>(y_leading));
 }
 
 // Products with fewer multiplications than this run in place: waking the pool costs more.
@@ -89,60 +80,30 @@ void split_product(const Matrix<T>& a, const Matrix<T>& b, int64_t m, int64_t n,
   }
 }
 
-// The matrices of a batch. Those that BLAS cannot read in place (neither stride is 1) are copied.
+// Where the matrices of a batch begin.
+std::vector<int64_t> offsets_of(const Tensor& x) {
+  const Tensor first = first_elements(x);
+  std::vector<int64_t> offsets;
+  for_each_offset(first.shape(), first.strides(), [&](int64_t at) { offsets.push_back(at); });
+  return offsets;
+}
+
+// The matrices of a batch, copied where BLAS cannot read them in place.
 template <typename T>
 class Batch {
  public:
-  Batch(const Tensor& x, CpuBackend& backend) : x_(x) {
-    if (!readable(x_)) {
-      x_ = Tensor::empty(x.shape(), x.dtype(), x.device());
-      backend.copy(x, x_);
-    }
-    Shape shape = x_.shape();
-    Shape strides = x_.strides();
-    rows_ = shape.dim(-2);
-    columns_ = shape.dim(-1);
-    row_stride_ = strides.dim(-2);
-    column_stride_ = strides.dim(-1);
-    for (int i = 0; i < 2; ++i) {
-      shape.erase(shape.rank() - 1);
-      strides.erase(strides.rank() - 1);
-    }
-    for_each_offset(shape, strides, [&](int64_t offset) { offsets_.push_back(offset); });
-  }
+  Batch(const Tensor& x, CpuBackend& backend)
+      : x_(blas_readable(backend, x)), layout_(*blas_layout(x_)), offsets_(offsets_of(x_)) {}
 
   int64_t size() const { return static_cast<int64_t>(offsets_.size()); }
-
   Matrix<T> matrix(int64_t i) const {
-    const T* data = x_.data<T>() + offsets_[static_cast<size_t>(i)];
-    // A stride along a dimension of size 1 says nothing.
-    if (column_stride_ == 1 || columns_ == 1) {
-      const int64_t leading = rows_ == 1 ? columns_ : row_stride_;
-      if (leading >= columns_) {
-        return {data, CblasNoTrans, std::max<int64_t>(leading, 1)};
-      }
-    }
-    return {data, CblasTrans, std::max<int64_t>(columns_ == 1 ? rows_ : column_stride_, 1)};
+    return {x_.data<T>() + offsets_[static_cast<size_t>(i)],
+            layout_.transposed ? CblasTrans : CblasNoTrans, layout_.leading};
   }
 
  private:
-  static bool readable(const Tensor& x) {
-    const int64_t rows = x.dim(-2);
-    const int64_t columns = x.dim(-1);
-    const int64_t row_stride = x.strides().dim(-2);
-    const int64_t column_stride = x.strides().dim(-1);
-    const bool row_major =
-        (column_stride == 1 || columns == 1) && (rows == 1 || row_stride >= columns);
-    const bool column_major =
-        (row_stride == 1 || rows == 1) && (columns == 1 || column_stride >= rows);
-    return row_major || column_major;
-  }
-
   Tensor x_;
-  int64_t rows_;
-  int64_t columns_;
-  int64_t row_stride_;
-  int64_t column_stride_;
+  BlasLayout layout_;
   std::vector<int64_t> offsets_;
 };
 
@@ -173,14 +134,7 @@ void CpuBackend::matmul(const Tensor& a, const Tensor& b, const Tensor& y, doubl
     const Batch<T> right(b, *this);
     T* py = y.data<T>();
     const int64_t leading = m == 1 ? n : y.strides().dim(-2);
-    Shape batch_shape = y.shape();
-    Shape batch_strides = y.strides();
-    for (int i = 0; i < 2; ++i) {
-      batch_shape.erase(batch_shape.rank() - 1);
-      batch_strides.erase(batch_strides.rank() - 1);
-    }
-    std::vector<int64_t> offsets;
-    for_each_offset(batch_shape, batch_strides, [&](int64_t at) { offsets.push_back(at); });
+    const std::vector<int64_t> offsets = offsets_of(y);
     const auto factor = static_cast<T>(beta);
     const auto nothing = [](int64_t, int64_t) {};
     if (left.size() == 1) {

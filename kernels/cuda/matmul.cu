@@ -1,65 +1,12 @@
-#include <limits>
 #include <type_traits>
 
-#include "core/error.h"
+#include "kernels/blas_layout.h"
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/elements.h"
 
 namespace heed::kernels {
 namespace cuda {
-
-// Sizes and leading dimensions as cuBLAS takes them.
-int blas_int(int64_t size) {
-  constexpr auto most = std::numeric_limits<int>::max();
-  HEED_CHECK(size <= most, "matmul",
-             "a matrix is too large for BLAS: it has a size or a row stride of {}, {} is the most",
-             size, most);
-  return static_cast<int>(size);
-}
-
-// The last two dimensions of a tensor as BLAS reads them: row-major, or the transpose of that.
-struct Matrix {
-  bool readable;
-  bool transposed;
-  int64_t leading;
-};
-
-// A stride along a dimension of size 1 says nothing.
-Matrix matrix_of(const Tensor& x) {
-  const int64_t rows = x.dim(-2);
-  const int64_t columns = x.dim(-1);
-  const int64_t row_stride = x.strides().dim(-2);
-  const int64_t column_stride = x.strides().dim(-1);
-  if ((column_stride == 1 || columns == 1) && (rows == 1 || row_stride >= columns)) {
-    return {true, false, rows == 1 ? columns : row_stride};
-  }
-  if ((row_stride == 1 || rows == 1) && (columns == 1 || column_stride >= rows)) {
-    return {true, true, columns == 1 ? rows : column_stride};
-  }
-  return {false, false, 0};
-}
-
-// x itself, or a copy of it that BLAS can read.
-Tensor readable(CudaBackend& backend, const Tensor& x) {
-  if (matrix_of(x).readable) {
-    return x;
-  }
-  const Tensor copy = Tensor::empty(x.shape(), x.dtype(), x.device());
-  backend.copy(x, copy);
-  return copy;
-}
-
-// The first element of every matrix.
-Tensor first_elements(const Tensor& x) {
-  Shape shape = x.shape();
-  Shape strides = x.strides();
-  for (int i = 0; i < 2; ++i) {
-    shape.erase(shape.rank() - 1);
-    strides.erase(strides.rank() - 1);
-  }
-  return x.as_strided(shape, strides, x.offset());
-}
 
 template <typename T>
 __global__ void pointer_kernel(Elements<3> elements, T* y, const T* a, const T* b, T** ys,
@@ -77,15 +24,17 @@ __global__ void pointer_kernel(Elements<3> elements, T* y, const T* a, const T* 
 // y^T = b^T a^T.
 template <typename T>
 void products(const Tensor& a, const Tensor& b, const Tensor& y, double beta) {
-  const Matrix left = matrix_of(a);
-  const Matrix right = matrix_of(b);
-  const auto operation = [](const Matrix& x) { return x.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  const int m = blas_int(a.dim(-2));
-  const int n = blas_int(b.dim(-1));
-  const int k = blas_int(a.dim(-1));
-  const int a_leading = blas_int(left.leading);
-  const int b_leading = blas_int(right.leading);
-  const int y_leading = blas_int(m == 1 ? n : y.strides().dim(-2));
+  const BlasLayout left = *blas_layout(a);
+  const BlasLayout right = *blas_layout(b);
+  const auto operation = [](const BlasLayout& x) {
+    return x.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  };
+  const int m = blas_int<int>(a.dim(-2));
+  const int n = blas_int<int>(b.dim(-1));
+  const int k = blas_int<int>(a.dim(-1));
+  const int a_leading = blas_int<int>(left.leading);
+  const int b_leading = blas_int<int>(right.leading);
+  const int y_leading = blas_int<int>(m == 1 ? n : y.strides().dim(-2));
   const T one = 1;
   const auto factor = static_cast<T>(beta);
   const cublasHandle_t blas = context().blas;
@@ -93,7 +42,7 @@ void products(const Tensor& a, const Tensor& b, const Tensor& y, double beta) {
   const Tensor as = first_elements(a);
   const Tensor bs = first_elements(b);
   const Loop<3> loop({&ys, &as, &bs});
-  const int count = blas_int(ys.numel());
+  const int count = blas_int<int>(ys.numel());
   if (loop.outer() == 1) {
     const auto gemm = [] {
       if constexpr (std::is_same_v<T, float>) {
@@ -132,7 +81,7 @@ void CudaBackend::matmul(const Tensor& a, const Tensor& b, const Tensor& y, doub
     return;
   }
   for (const int64_t size : {a.dim(-2), a.dim(-1), b.dim(-1)}) {
-    cuda::blas_int(size);
+    blas_int<int>(size);
   }
   if (a.dim(-1) == 0) {
     if (beta == 0) {
@@ -143,7 +92,7 @@ void CudaBackend::matmul(const Tensor& a, const Tensor& b, const Tensor& y, doub
     return;
   }
   dispatch_floating("matmul", y.dtype(), [&]<typename T>(T) {
-    cuda::products<T>(cuda::readable(*this, a), cuda::readable(*this, b), y, beta);
+    cuda::products<T>(blas_readable(*this, a), blas_readable(*this, b), y, beta);
   });
 }
 
