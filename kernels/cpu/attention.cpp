@@ -8,6 +8,10 @@
 namespace heed::kernels {
 namespace {
 
+// So few queries, as in decoding, read keys and values where they lie: packing costs more than the
+// products.
+constexpr int64_t few_queries = 3;
+
 // Dao et al. 2022 (FlashAttention), algorithm 1: blocks of queries pass over the keys tile by tile
 // with a running maximum and sum.
 template <typename T>
@@ -16,12 +20,16 @@ class Forward {
   explicit Forward(const AttentionProblem<T>& problem)
       : problem_(problem),
         kernels_(problem.kernels),
+        packs_(problem.queries > few_queries),
         output_leading_(round_up(problem.value_width, kernels_.lanes)),
-        keys_(scratch_.panels(problem.width, problem.keys)),
-        values_(scratch_.panels(problem.keys, problem.value_width)),
-        scores_(scratch_.take(query_block * key_block)),
-        factors_(problem.rule.dropout > 0 ? scratch_.take(query_block * key_block) : nullptr),
-        output_(scratch_.take(query_block * output_leading_)) {}
+        scores_(scratch_.take(tile_size())),
+        factors_(problem.rule.dropout > 0 ? scratch_.take(tile_size()) : nullptr),
+        output_(scratch_.take(std::min(query_block, problem.queries) * output_leading_)) {
+    if (packs_) {
+      keys_ = scratch_.panels(problem.width, problem.keys);
+      values_ = scratch_.panels(problem.keys, problem.value_width);
+    }
+  }
 
   // Queries l.. of a head.
   void block(int64_t head, int64_t l, const Heads<T>& y, T* log_sum) {
@@ -45,8 +53,10 @@ class Forward {
   }
 
  private:
+  int64_t tile_size() const { return std::min(query_block, problem_.queries) * key_block; }
+
   void pack(int64_t head) {
-    if (head == packed_head_) {
+    if (!packs_ || head == packed_head_) {
       return;
     }
     packed_head_ = head;
@@ -62,23 +72,48 @@ class Forward {
 
   void add_tile(int64_t head, int64_t l, int64_t s) {
     const ScoreTile<T> tile = problem_.tile(scores_, l, s);
-    problem_.scores(head, l, s, keys_.from_column(s), tile);
+    if (packs_) {
+      problem_.scores(head, l, s, keys_.from_column(s), tile);
+    } else {
+      scores_in_place(head, l, s, tile);
+    }
     kernels_.online_softmax(tile, maximum_, sum_, output_, output_leading_, problem_.value_width);
     if (factors_ != nullptr) {
       problem_.dropout_factors(head, l, s, tile, factors_);
       multiply(tile, scores_, factors_, scores_);
     }
-    problem_.add_product(tile.rows, problem_.value_width, tile.keys, {scores_, tile.leading, 1},
-                         values_.from_row(s), values_finite_[static_cast<size_t>(s / key_block)],
-                         output_, output_leading_);
+    if (packs_) {
+      problem_.add_product(tile.rows, problem_.value_width, tile.keys, {scores_, tile.leading, 1},
+                           values_.from_row(s), values_finite_[static_cast<size_t>(s / key_block)],
+                           output_, output_leading_);
+    } else {
+      for (int64_t r = 0; r < tile.rows; ++r) {
+        kernels_.add_rows(scores_ + r * tile.leading, problem_.value.from(head, s), tile.keys,
+                          problem_.value_width, output_ + r * output_leading_);
+      }
+    }
+  }
+
+  // As problem_.scores.
+  void scores_in_place(int64_t head, int64_t l, int64_t s, const ScoreTile<T>& tile) {
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      T* row = tile.data + r * tile.leading;
+      const Strided<T> query{problem_.query.at(head, l + r), 0, problem_.query.column_stride()};
+      kernels_.row_products(query, problem_.key.from(head, s), tile.keys, problem_.width, row);
+      for (int64_t j = 0; j < tile.keys; ++j) {
+        row[j] *= problem_.scale();
+      }
+    }
+    problem_.bias_and_mask(head, l, s, tile);
   }
 
   const AttentionProblem<T>& problem_;
   const TileKernels<T>& kernels_;
+  bool packs_;
   Scratch<T> scratch_;
   int64_t output_leading_;
-  Panels<T> keys_;    // (D, S), times scale
-  Panels<T> values_;  // (S, E)
+  Panels<T> keys_{};    // (D, S), times scale
+  Panels<T> values_{};  // (S, E)
   T* scores_;
   T* factors_;
   T* output_;  // of one block, before the division by the sum

@@ -139,6 +139,10 @@ struct AttentionProblem {
               const ScoreTile<T>& tile) const {
     kernels.product(tile.rows, tile.keys, width, query.from(head, l), keys_packed, tile.data,
                     tile.leading, false);
+    bias_and_mask(head, l, s, tile);
+  }
+
+  void bias_and_mask(int64_t head, int64_t l, int64_t s, const ScoreTile<T>& tile) const {
     if (bias.defined()) {
       kernels.add_bias(tile, bias.from(head, l, s));
     }

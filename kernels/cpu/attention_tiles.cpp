@@ -243,6 +243,40 @@ void row_products(const Strided<T>& a, const Strided<T>& b, int64_t rows, int64_
   }
 }
 
+template <typename T>
+void add_rows(const T* factors, const Strided<T>& x, int64_t rows, int64_t columns, T* sum) {
+  const Tag<T> d;
+  constexpr int64_t vectors = 4;  // of the sum, in registers while the rows pass by
+  int64_t begin = 0;
+  const int64_t step = vectors * lanes<T>();
+  for (; x.column_stride == 1 && begin + step <= columns; begin += step) {
+    hn::Vec<Tag<T>> sums[vectors];
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < vectors; ++j) {
+      sums[j] = hn::LoadU(d, sum + begin + j * lanes<T>());
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      if (factors[r] != 0) {
+        const T* row = x.data + r * x.row_stride + begin;
+#pragma GCC unroll 4
+        for (int64_t j = 0; j < vectors; ++j) {
+          const auto values = hn::LoadU(d, row + j * lanes<T>());
+          sums[j] = hn::MulAdd(hn::Set(d, factors[r]), values, sums[j]);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < vectors; ++j) {
+      hn::StoreU(sums[j], d, sum + begin + j * lanes<T>());
+    }
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = begin; c < columns && factors[r] != 0; ++c) {
+      sum[c] += factors[r] * x.data[r * x.row_stride + c * x.column_stride];
+    }
+  }
+}
+
 // --- passes over a tile
 // --------------------------------------------------------------------------
 
@@ -389,9 +423,13 @@ void score_gradient(const ScoreTile<T>& weights, T* dweights, const T* delta) {
 
 template <typename T>
 TileKernels<T> kernels() {
-  return {lanes<T>(),    most_vectors * lanes<T>(), pack<T>,    pack_transposed<T>,
-          unpack<T>,     row_products<T>,           product<T>, add_bias<T>,
-          apply_mask<T>, online_softmax<T>,         weights<T>, score_gradient<T>};
+  return {lanes<T>(),        most_vectors * lanes<T>(),
+          pack<T>,           pack_transposed<T>,
+          unpack<T>,         row_products<T>,
+          add_rows<T>,       product<T>,
+          add_bias<T>,       apply_mask<T>,
+          online_softmax<T>, weights<T>,
+          score_gradient<T>};
 }
 TileKernels<float> kernels_f32() { return kernels<float>(); }
 TileKernels<double> kernels_f64() { return kernels<double>(); }

@@ -63,6 +63,9 @@ struct TileKernels {
   // sums[r] = sum_c a[r, c] b[r, c]
   void (*row_products)(const Strided<T>& a, const Strided<T>& b, int64_t rows, int64_t columns,
                        T* sums);
+  // sum += sum_r factors[r] x[r], x (rows, columns) with any strides; rows whose factor is 0 are
+  // not read.
+  void (*add_rows)(const T* factors, const Strided<T>& x, int64_t rows, int64_t columns, T* sum);
   // c (m, n) = a (m, k) b (k, n), or c += a b. Rows of c have room for whole vectors.
   void (*product)(int64_t m, int64_t n, int64_t k, const Strided<T>& a, const Panels<T>& b, T* c,
                   int64_t c_leading, bool add);

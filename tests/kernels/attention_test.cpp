@@ -156,11 +156,13 @@ void expect_right(const Problem& p, Layout layout = Layout::dense, double factor
   expect_close(actual.dbias, expected.dbias, tolerance);
 }
 
-// Within a tile, over its edges, and widths over the edge of a panel.
+// Within a tile, over its edges, and widths over the edge of a panel; as few queries as a decoder
+// has.
 const Sizes all_sizes[] = {{1, 1, 1, 1, 1, 1},     {2, 3, 5, 7, 3, 4},     {1, 2, 97, 129, 5, 3},
                            {2, 1, 13, 300, 8, 8},  {1, 1, 200, 3, 16, 64}, {1, 2, 6, 256, 65, 1},
                            {1, 1, 48, 17, 1, 130}, {0, 2, 3, 4, 5, 6},     {1, 2, 0, 3, 4, 5},
-                           {1, 2, 3, 0, 4, 5},     {1, 1, 2, 3, 4, 0}};
+                           {1, 2, 3, 0, 4, 5},     {1, 1, 2, 3, 4, 0},     {2, 2, 1, 300, 70, 133},
+                           {1, 2, 3, 261, 64, 64}};
 
 std::string text(const Sizes& n) {
   return Shape{n.batch, n.heads, n.queries, n.keys, n.width, n.value_width}.to_string();
@@ -215,7 +217,8 @@ TEST(Attention, MaskBiasAndDropoutMatchPlainLoops) {
 
 TEST(Attention, ReadsAndWritesAnyLayout) {
   for (const Layout layout : layouts) {
-    for (const Sizes& n : {Sizes{2, 3, 5, 7, 3, 4}, {1, 2, 97, 129, 20, 17}}) {
+    for (const Sizes& n :
+         {Sizes{2, 3, 5, 7, 3, 4}, {1, 2, 97, 129, 20, 17}, {2, 2, 2, 300, 33, 70}}) {
       SCOPED_TRACE(text(n));
       expect_right(problem_of(n, DType::f32, plain(n)), layout);
       expect_right(problem_of(n, DType::f64, plain(n)), layout);
@@ -255,37 +258,40 @@ TEST(Attention, LargeScoresDoNotOverflow) {
   }
 }
 
-// Rows of zeros, the last key only for the last query, NaN in it and in what nobody sees.
+// Keys 7 and 299 are seen by nobody and one query sees none: NaN in them reaches nothing.
 TEST(Attention, NothingPassesTheMask) {
-  const Sizes n = {1, 1, 100, 300, 3, 5};
-  for (const DType dtype : {DType::f32, DType::f64}) {
-    for (const double bad : {nan, infinity, -infinity}) {
-      Problem p = problem_of(n, dtype, plain(n));
-      std::vector<bool> may(static_cast<size_t>(p.scores().numel()), true);
-      for (int64_t l = 0; l < n.queries; ++l) {
-        for (int64_t s = 0; s < n.keys; ++s) {
-          may[static_cast<size_t>(l * n.keys + s)] = s != 7 && s != 299 && l != 4;
+  for (const int64_t queries : {3, 100}) {
+    const Sizes n = {1, 1, queries, 300, 3, 70};
+    const int64_t blind = queries / 2;
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      for (const double bad : {nan, infinity, -infinity}) {
+        Problem p = problem_of(n, dtype, plain(n));
+        std::vector<bool> may(static_cast<size_t>(p.scores().numel()), true);
+        for (int64_t l = 0; l < n.queries; ++l) {
+          for (int64_t s = 0; s < n.keys; ++s) {
+            may[static_cast<size_t>(l * n.keys + s)] = s != 7 && s != 299 && l != blind;
+          }
         }
+        p.mask = Tensor::from_vector(may, p.scores());
+        const ByHand clean = by_hand(p);
+        const auto spoil = [&](const Tensor& x, int64_t row) {
+          tested().fill(x.as_strided({x.dim(3)}, {1}, row * x.dim(3)), bad);
+        };
+        for (const int64_t s : {7, 299}) {
+          spoil(p.key, s);
+          spoil(p.value, s);
+        }
+        spoil(p.query, blind);
+        spoil(p.dy, blind);
+        const Results actual = attend(p);
+        const double tolerance = 30 * tolerance_of(dtype);
+        expect_close(actual.y, clean.y, tolerance);
+        expect_close(actual.dquery, clean.dquery, tolerance);
+        expect_close(actual.dkey, clean.dkey, tolerance);
+        expect_close(actual.dvalue, clean.dvalue, tolerance);
+        expect_close(actual.dbias, clean.dbias, tolerance);
+        EXPECT_EQ(actual.log_sum.to_doubles()[static_cast<size_t>(blind)], infinity);
       }
-      p.mask = Tensor::from_vector(may, p.scores());
-      const ByHand clean = by_hand(p);
-      const auto spoil = [&](const Tensor& x, int64_t row) {
-        tested().fill(x.as_strided({x.dim(3)}, {1}, row * x.dim(3)), bad);
-      };
-      for (const int64_t s : {7, 299}) {
-        spoil(p.key, s);
-        spoil(p.value, s);
-      }
-      spoil(p.query, 4);
-      spoil(p.dy, 4);
-      const Results actual = attend(p);
-      const double tolerance = 30 * tolerance_of(dtype);
-      expect_close(actual.y, clean.y, tolerance);
-      expect_close(actual.dquery, clean.dquery, tolerance);
-      expect_close(actual.dkey, clean.dkey, tolerance);
-      expect_close(actual.dvalue, clean.dvalue, tolerance);
-      expect_close(actual.dbias, clean.dbias, tolerance);
-      EXPECT_EQ(actual.log_sum.to_doubles()[4], infinity);
     }
   }
 }
