@@ -21,7 +21,7 @@ void CpuBackend::cross_entropy(const Tensor& logits, const Tensor& targets, doub
         sum.data<T>()[n] = 1;
         return;
       }
-      const T top = largest_of(row, classes);
+      const T top = vector_math::largest_of(row, classes);
       const T total = vector_math::sum_exp_minus(row, top, classes);
       largest.data<T>()[n] = top;
       sum.data<T>()[n] = total;
@@ -31,11 +31,7 @@ void CpuBackend::cross_entropy(const Tensor& logits, const Tensor& targets, doub
       nll.data<T>()[n] = own;
       T all = 0;
       if (eps != 0) {
-        double distance = 0;
-        for (int64_t v = 0; v < classes; ++v) {
-          distance += static_cast<double>(top - row[v]);
-        }
-        all = static_cast<T>(distance / static_cast<double>(classes)) + log_sum;
+        all = vector_math::sum_below(row, top, classes) / static_cast<T>(classes) + log_sum;
       }
       loss.data<T>()[n] = (1 - eps) * own + eps * all;
     });

@@ -20,16 +20,6 @@ void for_each_row(int64_t rows, int64_t width, F&& f) {
                });
 }
 
-// The largest of n > 0 values; NaN when one of them is.
-template <typename T>
-T largest_of(const T* x, int64_t n) {
-  T largest = x[0];
-  for (int64_t i = 1; i < n; ++i) {
-    largest = x[i] > largest || x[i] != x[i] ? x[i] : largest;
-  }
-  return largest;
-}
-
 // Sums over rows (the gradient of a weight that every row shares): f(begin, end, sums) adds rows
 // begin .. end - 1 to `width` zeroed sums. Blocks are fixed, not the threads' parts, and are added
 // up in order, so that the result does not depend on the thread count.

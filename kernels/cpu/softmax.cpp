@@ -57,7 +57,7 @@ void softmax_rows(const Tensor& x, const Tensor& mask, const Tensor& y, bool log
   for_each_row(x.numel() / width, width, [&](int64_t row) {
     T* py = y.data<T>() + row * width;
     const T* px = masked_row(mask_rows, row, x.data<T>() + row * width, py, width);
-    const T largest = largest_of(px, width);
+    const T largest = vector_math::largest_of(px, width);
     if (largest == nothing) {
       std::fill_n(py, width, logarithm ? nothing : T{0});
       return;

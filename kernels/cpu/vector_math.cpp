@@ -113,6 +113,35 @@ HEED_MAP(sigmoid, sigmoid_of)
 #undef HEED_MAP
 
 template <typename T>
+HWY_INLINE T largest_of(const T* x, size_t n) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  T largest = x[0];
+  bool nan = false;
+  size_t i = 0;
+  if (lanes <= n) {
+    auto most = hn::LoadU(d, x);
+    auto unordered = hn::IsNaN(most);
+    for (i = lanes; i + lanes <= n; i += lanes) {
+      const auto v = hn::LoadU(d, x + i);
+      unordered = hn::Or(unordered, hn::IsNaN(v));
+      most = hn::Max(most, v);
+    }
+    nan = !hn::AllFalse(d, unordered);
+    largest = hn::GetLane(hn::MaxOfLanes(d, most));
+  }
+  for (; i < n; ++i) {
+    nan |= x[i] != x[i];
+    largest = x[i] > largest ? x[i] : largest;
+  }
+  return nan || x[0] != x[0] ? hn::GetLane(hn::NaN(d)) : largest;
+}
+template <typename T>
+HWY_INLINE T sum_below(const T* x, T top, size_t n) {
+  return sum_of<T>(
+      n, [&](auto d, size_t i) HWY_ATTR { return hn::Sub(hn::Set(d, top), hn::LoadU(d, x + i)); });
+}
+template <typename T>
 HWY_INLINE T exp_minus(const T* x, T shift, T* y, size_t n) {
   return sum_of<T>(n, [&](auto d, size_t i) HWY_ATTR {
     const auto e = exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, shift)));
@@ -142,6 +171,10 @@ HWY_INLINE T dot_tanh_of_sum(const T* w, const T* a, const T* b, size_t n) {
   });
 }
 
+float largest_of_f32(const float* x, size_t n) { return largest_of(x, n); }
+double largest_of_f64(const double* x, size_t n) { return largest_of(x, n); }
+float sum_below_f32(const float* x, float top, size_t n) { return sum_below(x, top, n); }
+double sum_below_f64(const double* x, double top, size_t n) { return sum_below(x, top, n); }
 float exp_minus_f32(const float* x, float shift, float* y, size_t n) {
   return exp_minus(x, shift, y, n);
 }
@@ -188,6 +221,7 @@ namespace heed::kernels::vector_math {
   }
 #define HEED_VOID(T) void
 #define HEED_VALUE(T) T
+#define HEED_X(T) const T* x
 #define HEED_X_Y(T) const T *x, T *y
 #define HEED_X_SHIFT_Y(T) const T *x, T shift, T *y
 #define HEED_X_SHIFT(T) const T *x, T shift
@@ -197,6 +231,8 @@ HEED_DISPATCH(HEED_VOID, exp, HEED_X_Y, x, y)
 HEED_DISPATCH(HEED_VOID, log, HEED_X_Y, x, y)
 HEED_DISPATCH(HEED_VOID, tanh, HEED_X_Y, x, y)
 HEED_DISPATCH(HEED_VOID, sigmoid, HEED_X_Y, x, y)
+HEED_DISPATCH(HEED_VALUE, largest_of, HEED_X, x)
+HEED_DISPATCH(HEED_VALUE, sum_below, HEED_X_SHIFT, x, shift)
 HEED_DISPATCH(HEED_VALUE, exp_minus, HEED_X_SHIFT_Y, x, shift, y)
 HEED_DISPATCH(HEED_VALUE, sum_exp_minus, HEED_X_SHIFT, x, shift)
 HEED_DISPATCH(HEED_VOID, tanh_of_sum, HEED_A_B_Y, a, b, y)

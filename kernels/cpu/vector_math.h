@@ -19,6 +19,12 @@ void tanh(const T* x, T* y, int64_t n);
 template <typename T>
 void sigmoid(const T* x, T* y, int64_t n);
 
+// The largest of n > 0 values; NaN when one of them is.
+template <typename T>
+T largest_of(const T* x, int64_t n);
+// The sum of top - x.
+template <typename T>
+T sum_below(const T* x, T top, int64_t n);
 // y = exp(x - shift); returns the sum.
 template <typename T>
 T exp_minus(const T* x, T shift, T* y, int64_t n);

@@ -136,27 +136,36 @@ TEST(Softmax, LargeNumbersDoNotOverflow) {
   }
 }
 
+void expect_nan_visible(Kernel kernel, DType dtype, size_t width, size_t at) {
+  // Beside numbers, beside -inf, and as the only entry used.
+  std::vector<double> values(3 * width, 1);
+  std::fill_n(values.begin() + static_cast<int64_t>(width), width, -inf);
+  std::vector<double> used(3 * width, 1);
+  std::fill_n(used.begin() + static_cast<int64_t>(2 * width), width, 0);
+  for (size_t row = 0; row < 3; ++row) {
+    values[width * row + at] = nan;
+    used[width * row + at] = 1;
+  }
+  const Shape shape = {3, static_cast<int64_t>(width)};
+  const Tensor x = from_doubles(values, shape, dtype);
+  const Tensor mask = from_doubles(used, shape, DType::boolean);
+  for (const Tensor& y : {run(kernel, x, mask), run(kernel, x, {})}) {
+    const std::vector<double> result = y.to_doubles();
+    for (size_t row = 0; row < 3; ++row) {
+      EXPECT_TRUE(std::isnan(result[width * row + at])) << "row " << row << ", entry " << at;
+    }
+  }
+}
+
+// In rows that fill less than a vector, and in and behind the vectors of longer ones.
 TEST(Softmax, NanOfAUsedEntryStaysVisible) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const Kernel kernel : kernels) {
-      for (size_t at = 0; at < 3; ++at) {
-        // Beside numbers, beside -inf, and as the only entry used.
-        std::vector<double> values(9, 1);
-        std::fill_n(values.begin() + 3, 3, -inf);
-        std::vector<double> used(9, 1);
-        std::fill_n(used.begin() + 6, 3, 0);
-        for (size_t row = 0; row < 3; ++row) {
-          values[3 * row + at] = nan;
-          used[3 * row + at] = 1;
-        }
-        const Tensor x = from_doubles(values, {3, 3}, dtype);
-        const Tensor mask = from_doubles(used, {3, 3}, DType::boolean);
-        for (const Tensor& y : {run(kernel, x, mask), run(kernel, x, {})}) {
-          const std::vector<double> result = y.to_doubles();
-          for (size_t row = 0; row < 3; ++row) {
-            EXPECT_TRUE(std::isnan(result[3 * row + at])) << "row " << row << ", entry " << at;
-          }
-        }
+      for (const size_t at : {0, 1, 2}) {
+        expect_nan_visible(kernel, dtype, 3, at);
+      }
+      for (const size_t at : {0, 5, 31, 38}) {
+        expect_nan_visible(kernel, dtype, 39, at);
       }
     }
   }
