@@ -106,8 +106,8 @@ class HEED_EXPORT Backend {
   virtual void reduce(ReduceOp op, const Tensor& x, const Tensor& y) = 0;
   // y (N) i32: the first index of the largest of each row. x (N, V) dense.
   virtual void arg_max(const Tensor& x, const Tensor& y) = 0;
-  // The k largest of each row, largest first, equal ones by index. x (N, V) dense; values (N, k);
-  // indices (N, k) i32.
+  // The k largest of each row, largest first, equal ones by index; of a row of NaN, NaN. x (N, V)
+  // dense; values (N, k); indices (N, k) i32.
   virtual void top_k(const Tensor& x, const Tensor& values, const Tensor& indices) = 0;
   // y (1) f64: the sum of squares, added up in f64. x dense.
   virtual void sum_of_squares(const Tensor& x, const Tensor& y) = 0;

@@ -7,7 +7,9 @@
 
 #include "core/threads.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/rowwise.h"
 #include "kernels/cpu/strided.h"
+#include "kernels/cpu/vector_math.h"
 
 namespace heed::kernels {
 namespace {
@@ -187,27 +189,40 @@ void CpuBackend::arg_max(const Tensor& x, const Tensor& y) {
   });
 }
 
+namespace {
+
+// Few of many values ever enter the list: the others are passed over in vectors.
+template <typename T>
+void top_k_of(const T* row, int64_t width, int64_t k, T* values, int32_t* indices) {
+  const auto before = [row](int32_t a, int32_t b) {
+    const bool nan_a = std::isnan(row[a]);
+    const bool nan_b = std::isnan(row[b]);
+    return nan_a != nan_b ? nan_a : row[a] > row[b] || (!(row[a] < row[b]) && a < b);
+  };
+  std::iota(indices, indices + k, 0);
+  std::sort(indices, indices + k, before);
+  for (int64_t i = k; k > 0 && !std::isnan(row[indices[k - 1]]); ++i) {
+    i += vector_math::first_above(row + i, row[indices[k - 1]], width - i);
+    if (i == width) {
+      break;
+    }
+    int32_t* at = std::lower_bound(indices, indices + k, static_cast<int32_t>(i), before);
+    std::copy_backward(at, indices + k - 1, indices + k);
+    *at = static_cast<int32_t>(i);
+  }
+  std::transform(indices, indices + k, values, [row](int32_t index) { return row[index]; });
+}
+
+}  // namespace
+
 void CpuBackend::top_k(const Tensor& x, const Tensor& values, const Tensor& indices) {
   const int64_t width = x.dim(1);
   const int64_t k = values.dim(1);
   dispatch_floating("top_k", x.dtype(), [&]<typename T>(T) {
-    parallel_for(x.dim(0), std::max<int64_t>(1, elementwise_grain / width),
-                 [&](int64_t begin, int64_t end) {
-                   std::vector<int32_t> order(static_cast<size_t>(width));
-                   for (int64_t n = begin; n < end; ++n) {
-                     const T* row = x.data<T>() + n * width;
-                     std::iota(order.begin(), order.end(), 0);
-                     std::partial_sort(order.begin(), order.begin() + k, order.end(),
-                                       [row](int32_t a, int32_t b) {
-                                         return row[a] > row[b] || (row[a] == row[b] && a < b);
-                                       });
-                     for (int64_t i = 0; i < k; ++i) {
-                       const int32_t index = order[static_cast<size_t>(i)];
-                       values.data<T>()[n * k + i] = row[index];
-                       indices.data<int32_t>()[n * k + i] = index;
-                     }
-                   }
-                 });
+    for_each_row(x.dim(0), width, [&](int64_t n) {
+      top_k_of(x.data<T>() + n * width, width, k, values.data<T>() + n * k,
+               indices.data<int32_t>() + n * k);
+    });
   });
 }
 

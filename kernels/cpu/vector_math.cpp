@@ -137,6 +137,19 @@ HWY_INLINE T largest_of(const T* x, size_t n) {
   return nan || x[0] != x[0] ? hn::GetLane(hn::NaN(d)) : largest;
 }
 template <typename T>
+HWY_INLINE int64_t first_above(const T* x, T bound, size_t n) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  while (i + lanes <= n && hn::AllTrue(d, hn::Le(hn::LoadU(d, x + i), hn::Set(d, bound)))) {
+    i += lanes;
+  }
+  while (i < n && x[i] <= bound) {
+    ++i;
+  }
+  return static_cast<int64_t>(i);
+}
+template <typename T>
 HWY_INLINE T sum_below(const T* x, T top, size_t n) {
   return sum_of<T>(
       n, [&](auto d, size_t i) HWY_ATTR { return hn::Sub(hn::Set(d, top), hn::LoadU(d, x + i)); });
@@ -173,6 +186,10 @@ HWY_INLINE T dot_tanh_of_sum(const T* w, const T* a, const T* b, size_t n) {
 
 float largest_of_f32(const float* x, size_t n) { return largest_of(x, n); }
 double largest_of_f64(const double* x, size_t n) { return largest_of(x, n); }
+int64_t first_above_f32(const float* x, float bound, size_t n) { return first_above(x, bound, n); }
+int64_t first_above_f64(const double* x, double bound, size_t n) {
+  return first_above(x, bound, n);
+}
 float sum_below_f32(const float* x, float top, size_t n) { return sum_below(x, top, n); }
 double sum_below_f64(const double* x, double top, size_t n) { return sum_below(x, top, n); }
 float exp_minus_f32(const float* x, float shift, float* y, size_t n) {
@@ -221,6 +238,7 @@ namespace heed::kernels::vector_math {
   }
 #define HEED_VOID(T) void
 #define HEED_VALUE(T) T
+#define HEED_INDEX(T) int64_t
 #define HEED_X(T) const T* x
 #define HEED_X_Y(T) const T *x, T *y
 #define HEED_X_SHIFT_Y(T) const T *x, T shift, T *y
@@ -232,6 +250,7 @@ HEED_DISPATCH(HEED_VOID, log, HEED_X_Y, x, y)
 HEED_DISPATCH(HEED_VOID, tanh, HEED_X_Y, x, y)
 HEED_DISPATCH(HEED_VOID, sigmoid, HEED_X_Y, x, y)
 HEED_DISPATCH(HEED_VALUE, largest_of, HEED_X, x)
+HEED_DISPATCH(HEED_INDEX, first_above, HEED_X_SHIFT, x, shift)
 HEED_DISPATCH(HEED_VALUE, sum_below, HEED_X_SHIFT, x, shift)
 HEED_DISPATCH(HEED_VALUE, exp_minus, HEED_X_SHIFT_Y, x, shift, y)
 HEED_DISPATCH(HEED_VALUE, sum_exp_minus, HEED_X_SHIFT, x, shift)

@@ -22,6 +22,9 @@ void sigmoid(const T* x, T* y, int64_t n);
 // The largest of n > 0 values; NaN when one of them is.
 template <typename T>
 T largest_of(const T* x, int64_t n);
+// The first i with x[i] > bound or NaN; n when there is none.
+template <typename T>
+int64_t first_above(const T* x, T bound, int64_t n);
 // The sum of top - x.
 template <typename T>
 T sum_below(const T* x, T top, int64_t n);

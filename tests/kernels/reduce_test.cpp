@@ -187,6 +187,16 @@ TEST(TopK, SortsByValueThenIndex) {
   expect_close(indices, {1, 2, 4, 0, 1, 2}, 0);
 }
 
+TEST(TopK, NanOfARowOfNanStaysVisible) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = from_doubles(std::vector<double>(40, nan), {1, 40}, dtype);
+    const Tensor values = unset({1, 3}, dtype);
+    const Tensor indices = unset({1, 3}, DType::i32);
+    tested().top_k(x, values, indices);
+    expect_close(values, {nan, nan, nan}, 0);
+  }
+}
+
 TEST(TopK, MatchesASortOfManyRows) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const int64_t k : {1, 5, 97}) {
