@@ -60,21 +60,6 @@ double attention_flops(int64_t layers, int64_t width, int64_t keys, int64_t posi
   return 12.0 * static_cast<double>(layers * width * keys * positions);
 }
 
-std::unique_ptr<Workload> train_causal_lm(const nn::CausalLmOptions& options, int64_t batch) {
-  Generator generator(1);
-  auto model = std::make_unique<nn::CausalLm>(options, generator);
-  const Shape shape = {batch, options.context};
-  const Tensor input = synthetic_ids(shape, options.vocabulary, 1);
-  const Tensor output = synthetic_ids(shape, options.vocabulary, 2);
-  const auto loss = [input, output](const nn::CausalLm& lm) {
-    return cross_entropy(lm.forward(input), output);
-  };
-  const int64_t tokens = shape.numel();
-  return std::make_unique<TrainingWorkload<nn::CausalLm>>(
-      std::move(model), loss, tokens,
-      attention_flops(options.layers, options.width, options.context, tokens));
-}
-
 constexpr int64_t pairs = 64;
 constexpr int64_t pair_length = 16;
 constexpr int64_t pair_vocabulary = 8000;
@@ -117,6 +102,21 @@ nn::RnnTranslatorOptions bench_rnnsearch() {
   options.source_vocabulary = pair_vocabulary;
   options.target_vocabulary = pair_vocabulary;
   return options;
+}
+
+std::unique_ptr<Workload> train_causal_lm(const nn::CausalLmOptions& options, int64_t batch) {
+  Generator generator(1);
+  auto model = std::make_unique<nn::CausalLm>(options, generator);
+  const Shape shape = {batch, options.context};
+  const Tensor input = synthetic_ids(shape, options.vocabulary, 1);
+  const Tensor output = synthetic_ids(shape, options.vocabulary, 2);
+  const auto loss = [input, output](const nn::CausalLm& lm) {
+    return cross_entropy(lm.forward(input), output);
+  };
+  const int64_t tokens = shape.numel();
+  return std::make_unique<TrainingWorkload<nn::CausalLm>>(
+      std::move(model), loss, tokens,
+      attention_flops(options.layers, options.width, options.context, tokens));
 }
 
 std::unique_ptr<Workload> train_gpt_small() { return train_causal_lm(gpt_small(), 12); }

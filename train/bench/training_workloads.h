@@ -13,6 +13,9 @@ nn::CausalLmOptions gpt_small();
 nn::CausalLmOptions gpt_medium();
 nn::RnnTranslatorOptions bench_rnnsearch();
 
+// A training step of a causal language model on `batch` windows as long as its context.
+std::unique_ptr<Workload> train_causal_lm(const nn::CausalLmOptions& options, int64_t batch);
+
 // One training step of each.
 std::unique_ptr<Workload> train_gpt_small();
 std::unique_ptr<Workload> train_gpt_medium();

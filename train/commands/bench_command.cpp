@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/threads.h"
+#include "train/bench/growth.h"
 #include "train/bench/measure.h"
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
@@ -21,6 +22,7 @@ struct Options {
   double seconds = 5;
   int64_t threads = 0;
   bool json = false;
+  std::string growth;  // picture
 };
 
 std::vector<const BenchPreset*> chosen(const Options& options) {
@@ -63,11 +65,17 @@ nlohmann::ordered_json to_json(const BenchPreset& preset, const BenchResult& res
   return json;
 }
 
-void run_bench(const Options& options) {
+void run_growth(const Options& options) {
+  std::vector<Growth> growths;
+  for (const GrowthAxis& axis : growth_axes()) {
+    growths.push_back(measure_growth(axis, options.seconds));
+  }
+  write_output(options.growth, growth_svg(growths));
+  fmt::print("{}", growth_table(growths));
+}
+
+void run_presets(const Options& options) {
   const auto presets = chosen(options);
-  HEED_CHECK_INPUT(options.seconds > 0 && options.seconds <= 3600, "heed",
-                   "--seconds is {}, above 0 and at most 3600 is expected", options.seconds);
-  use_threads(options.threads);
   TextTable table({"preset", "ms a step", "tokens/s", "GFLOP/s", "sgemm", "share", "extra MiB"},
                   {false, true, true, true, true, true, true});
   for (const BenchPreset* preset : presets) {
@@ -89,6 +97,16 @@ void run_bench(const Options& options) {
   }
 }
 
+void run_bench(const Options& options) {
+  HEED_CHECK_INPUT(options.seconds > 0 && options.seconds <= 3600, "heed",
+                   "--seconds is {}, above 0 and at most 3600 is expected", options.seconds);
+  HEED_CHECK_INPUT(
+      options.growth.empty() || (options.presets.empty() && !options.json), "heed",
+      "--growth varies gpt-small and prints a table: give it without PRESET and --json");
+  use_threads(options.threads);
+  options.growth.empty() ? run_presets(options) : run_growth(options);
+}
+
 std::string footer() {
   std::string text =
       "Medians of runs that alternate with products of 2048 x 2048 matrices (sgemm): share is how\n"
@@ -96,7 +114,9 @@ std::string footer() {
   for (const BenchPreset& preset : bench_presets()) {
     text += fmt::format("  {:<12} {}\n", preset.name, preset.help);
   }
-  return text + "\n  heed bench gpt-small rnnsearch\n  heed bench gpt-small --json";
+  return text +
+         "\n  heed bench gpt-small rnnsearch\n  heed bench gpt-small --json\n  heed bench --growth "
+         "growth.svg";
 }
 
 }  // namespace
@@ -114,6 +134,12 @@ void add_bench_command(CLI::App& program) {
       ->check(CLI::Range(0, 4096))
       ->type_name("N");
   command->add_flag("--json", options->json, "Print one JSON object a preset");
+  command
+      ->add_option(
+          "--growth", options->growth,
+          "Vary context, width, batch, vocabulary and threads of gpt-small, print how time\n"
+          "and memory grow and draw it to FILE (SVG)")
+      ->type_name("FILE");
   command->callback([options] { run_bench(*options); });
 }
 
