@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "autograd/functions.h"
 #include "core/error.h"
@@ -80,6 +81,13 @@ struct Candidate {
   double log_probability;
 };
 
+// What the model says may follow each row, the likeliest first.
+struct Continuations {
+  size_t a_row;
+  std::vector<double> log_probabilities;  // (rows, a_row)
+  std::vector<int32_t> tokens;
+};
+
 struct AttentionRows {
   std::vector<float> weights;  // (rows, width)
   int64_t width;
@@ -129,6 +137,33 @@ class BeamSearch {
  private:
   // Rows of the model's batch are the live hypotheses of the active searches, in order.
   void step(int64_t length) {
+    const auto output = model_.step(*state_, last_tokens(), options_.with_attention);
+    if (output.attention.defined()) {
+      attention_.push_back(
+          {to_dtype(output.attention, DType::f32).to_vector<float>(), output.attention.dim(1)});
+    }
+    const Continuations continuations = likeliest(output.logits);
+    std::vector<int32_t> kept_rows;
+    std::vector<size_t> still_active;
+    size_t first_row = 0;
+    for (const size_t i : active_) {
+      Search& search = searches_[i];
+      const size_t rows = search.live.size();
+      const auto candidates = candidates_of(search, continuations, first_row, length);
+      const auto live_rows = grow(search, candidates, first_row, length);
+      if (search.can_improve(options_, length + 1)) {
+        still_active.push_back(i);
+        kept_rows.insert(kept_rows.end(), live_rows.begin(), live_rows.end());
+      }
+      first_row += rows;
+    }
+    active_ = std::move(still_active);
+    if (!active_.empty() && !is_identity(kept_rows, first_row)) {
+      state_->select(kept_rows);
+    }
+  }
+
+  Tensor last_tokens() const {
     std::vector<int32_t> tokens;
     for (const size_t i : active_) {
       const Search& search = searches_[i];
@@ -138,71 +173,65 @@ class BeamSearch {
                              : search.nodes[static_cast<size_t>(hypothesis.node)].token);
       }
     }
-    const auto rows = static_cast<int64_t>(tokens.size());
-    const auto output =
-        model_.step(*state_, Tensor::from_vector(tokens, {rows}), options_.with_attention);
-    const int64_t wanted =
+    return Tensor::from_vector(tokens, {std::ssize(tokens)});
+  }
+
+  // As many of each row that a beam is left when those that may not follow are taken out.
+  Continuations likeliest(const Tensor& logits) const {
+    const int64_t count =
         std::min(model_.target_vocabulary(),
                  options_.beam_size + 1 + static_cast<int64_t>(options_.never.size()));
-    const TopK best = top_k(log_softmax(output.logits), wanted);
-    const auto values = best.values.to_doubles();
-    const auto indices = best.indices.to_vector<int32_t>();
-    if (output.attention.defined()) {
-      attention_.push_back(
-          {to_dtype(output.attention, DType::f32).to_vector<float>(), output.attention.dim(1)});
-    }
+    const TopK best = top_k(log_softmax(logits), count);
+    return {static_cast<size_t>(count), best.values.to_doubles(),
+            best.indices.to_vector<int32_t>()};
+  }
 
-    std::vector<int32_t> kept_rows;
-    std::vector<size_t> still_active;
-    size_t first_row = 0;
-    for (const size_t i : active_) {
-      Search& search = searches_[i];
-      const std::vector<Partial> parents = std::move(search.live);
-      search.live.clear();
-      std::vector<Candidate> candidates;
-      for (size_t p = 0; p < parents.size(); ++p) {
-        for (int64_t c = 0; c < wanted; ++c) {
-          const size_t at = (first_row + p) * static_cast<size_t>(wanted) + static_cast<size_t>(c);
-          HEED_CHECK(!std::isnan(values[at]), "decode",
-                     "the model gives NaN: its weights are not finite");
-          if (allowed(indices[at], length)) {
-            candidates.push_back({p, indices[at], parents[p].log_probability + values[at]});
-          }
+  // The best beam_size continuations of a search's live hypotheses, best first.
+  std::vector<Candidate> candidates_of(const Search& search, const Continuations& continuations,
+                                       size_t first_row, int64_t length) const {
+    std::vector<Candidate> candidates;
+    for (size_t parent = 0; parent < search.live.size(); ++parent) {
+      for (size_t c = 0; c < continuations.a_row; ++c) {
+        const size_t at = (first_row + parent) * continuations.a_row + c;
+        const double added = continuations.log_probabilities[at];
+        HEED_CHECK(!std::isnan(added), "decode", "the model gives NaN: its weights are not finite");
+        if (allowed(continuations.tokens[at], length)) {
+          candidates.push_back(
+              {parent, continuations.tokens[at], search.live[parent].log_probability + added});
         }
       }
-      for (size_t p = 0; candidates.empty() && p < parents.size(); ++p) {
-        search.finish(parents[p], length, false, options_.length_penalty);  // nothing may follow
-      }
-      const auto keep = std::min(candidates.size(), static_cast<size_t>(options_.beam_size));
-      std::stable_sort(candidates.begin(), candidates.end(),
-                       [](const Candidate& a, const Candidate& b) {
-                         return a.log_probability > b.log_probability;
-                       });
-      candidates.resize(keep);
-      std::vector<int32_t> live_rows;
-      for (const Candidate& candidate : candidates) {
-        const size_t row = first_row + candidate.parent;
-        const Partial grown = {std::ssize(search.nodes), candidate.log_probability};
-        search.nodes.push_back(
-            {parents[candidate.parent].node, candidate.token, static_cast<int64_t>(row)});
-        const bool ends = candidate.token == options_.end_id;
-        if (ends || length + 1 >= search.max_length) {
-          search.finish(grown, length + 1, ends, options_.length_penalty);
-        } else {
-          search.live.push_back(grown);
-          live_rows.push_back(static_cast<int32_t>(row));
-        }
-      }
-      if (search.can_improve(options_, length + 1)) {
-        still_active.push_back(i);
-        kept_rows.insert(kept_rows.end(), live_rows.begin(), live_rows.end());
-      }
-      first_row += parents.size();
     }
-    active_ = std::move(still_active);
-    if (!active_.empty() && !is_identity(kept_rows, first_row)) {
-      state_->select(kept_rows);
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) {
+                       return a.log_probability > b.log_probability;
+                     });
+    candidates.resize(std::min(candidates.size(), static_cast<size_t>(options_.beam_size)));
+    return candidates;
+  }
+
+  // The candidates finish or become the live hypotheses; returns the rows that those continue.
+  std::vector<int32_t> grow(Search& search, const std::vector<Candidate>& candidates,
+                            size_t first_row, int64_t length) const {
+    const std::vector<Partial> parents = std::exchange(search.live, {});
+    if (candidates.empty()) {  // nothing may follow
+      for (const Partial& parent : parents) {
+        search.finish(parent, length, false, options_.length_penalty);
+      }
     }
+    std::vector<int32_t> live_rows;
+    for (const Candidate& candidate : candidates) {
+      const auto row = static_cast<int64_t>(first_row + candidate.parent);
+      const Partial grown = {std::ssize(search.nodes), candidate.log_probability};
+      search.nodes.push_back({parents[candidate.parent].node, candidate.token, row});
+      const bool ends = candidate.token == options_.end_id;
+      if (ends || length + 1 >= search.max_length) {
+        search.finish(grown, length + 1, ends, options_.length_penalty);
+      } else {
+        search.live.push_back(grown);
+        live_rows.push_back(static_cast<int32_t>(row));
+      }
+    }
+    return live_rows;
   }
 
   bool allowed(int32_t token, int64_t length) const {
