@@ -160,12 +160,12 @@ class Problem {
     return weights;
   }
 
-  // Differences first, products after: equal outputs cancel exactly.
+  // Differences first, products after: equal outputs cancel exactly, infinite ones too.
   double projected(const std::vector<Values>& after, const std::vector<Values>& before) const {
     double total = 0;
     for (size_t k = 0; k < weights_.size(); ++k) {
       for (size_t i = 0; i < weights_[k].size(); ++i) {
-        total += weights_[k][i] * (after[k][i] - before[k][i]);
+        total += after[k][i] == before[k][i] ? 0 : weights_[k][i] * (after[k][i] - before[k][i]);
       }
     }
     return total;
@@ -199,7 +199,7 @@ class Comparison {
     result_.worst_error = std::max(result_.worst_error, error);
     result_.worst_relative =
         std::max(result_.worst_relative, std::isinf(error) ? error : error / size);
-    const double excess = error / allowed(numeric);
+    const double excess = std::isinf(error) ? error : error / allowed(numeric);
     if (excess > worst_excess_ || result_.input < 0) {
       worst_excess_ = excess;
       result_.input = input;

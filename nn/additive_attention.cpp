@@ -4,6 +4,7 @@
 
 #include "autograd/functions.h"
 #include "nn/init.h"
+#include "nn/sequence.h"
 
 namespace heed::nn {
 
@@ -19,11 +20,7 @@ AdditiveAttention::AdditiveAttention(int64_t query_width, int64_t annotation_wid
 }
 
 AttentionMemory AdditiveAttention::prepare(const Tensor& annotations, const Tensor& mask) const {
-  Tensor values = annotations;
-  if (mask.defined()) {
-    values = where(unsqueeze(mask, -1), annotations,
-                   Tensor::zeros({}, annotations.dtype(), annotations.device()));
-  }
+  const Tensor values = clear_padding(annotations, mask);
   return {key.forward(values), values, mask};
 }
 

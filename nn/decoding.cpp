@@ -108,7 +108,9 @@ class BeamSearch {
     for (const int64_t length : source.lengths) {
       Search search;
       search.source_length = length;
-      search.max_length = options.max_length > 0 ? options.max_length : 2 * length + 10;
+      search.max_length = options.max_length > 0
+                              ? options.max_length
+                              : std::max(2 * length + 10, options.min_length + 1);
       search.max_length = std::min(search.max_length, model.context().value_or(search.max_length));
       search.live.emplace_back();
       searches_.push_back(std::move(search));

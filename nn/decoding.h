@@ -13,8 +13,8 @@ struct DecodingOptions {
   // Scores are log-probability / ((5 + length) / 6)^alpha (Wu et al. 2016, section 7), the end
   // token counted.
   double length_penalty = 0.6;
-  // Tokens, the end included; 0: twice the source's length and 10. A model whose positions are a
-  // table ends there.
+  // Tokens, the end included; 0: twice the source's length and 10, or what min_length takes. A
+  // model whose positions are a table ends there.
   int64_t max_length = 0;
   int64_t min_length = 0;  // tokens before the end token is allowed
   int64_t n_best = 1;      // at most beam_size

@@ -7,6 +7,7 @@
 #include "autograd/functions.h"
 #include "core/error.h"
 #include "nn/init.h"
+#include "nn/sequence.h"
 
 namespace heed::nn {
 namespace {
@@ -82,12 +83,7 @@ GruOutput Gru::forward(const Tensor& x, const Tensor& mask) const {
     step_masks = unstack(mask, 1);
   }
   GruOutput output;
-  const auto clear_padding = [&](const Tensor& sequence) {
-    return mask.defined()
-               ? where(unsqueeze(mask, -1), sequence, Tensor::zeros({}, x.dtype(), x.device()))
-               : sequence;
-  };
-  Tensor layer_input = clear_padding(x);
+  Tensor layer_input = clear_padding(x, mask);
   size_t next = 0;
   for (int64_t layer = 0; layer < options_.layers; ++layer) {
     std::vector<Tensor> directions;
@@ -98,7 +94,7 @@ GruOutput Gru::forward(const Tensor& x, const Tensor& mask) const {
       directions.push_back(stack(states, 1));
     }
     output.states =
-        clear_padding(directions.size() == 1 ? directions.front() : concat(directions, 2));
+        clear_padding(directions.size() == 1 ? directions.front() : concat(directions, 2), mask);
     if (layer + 1 < options_.layers) {
       layer_input = dropout_.forward(output.states);
     }

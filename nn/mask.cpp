@@ -67,7 +67,7 @@ Tensor Mask::clear_padding(const Tensor& x) const {
   HEED_CHECK(x.rank() == 3 && x.dim(0) == keys_.dim(0) && x.dim(1) == keys_.dim(1), "mask",
              "padding of {} rows of {} keys does not fit x {}", keys_.dim(0), keys_.dim(1),
              x.shape().to_string());
-  return where(unsqueeze(keys_, -1), x, Tensor::zeros({}, x.dtype(), x.device()));
+  return nn::clear_padding(x, keys_);
 }
 
 }  // namespace heed::nn

@@ -116,9 +116,7 @@ void Module::clear_gradients() const {
   }
 }
 
-void Module::convert(DType dtype, Device device) {
-  HEED_CHECK(device.kind == DeviceKind::cpu, "module", "only the cpu is supported, not {}",
-             device_name(device));
+void Module::convert(DType dtype) {
   const NoGradScope no_grad;
   for (const NamedTensor& entry : named_parameters()) {
     entry.tensor.set_data(to_dtype(entry.tensor.detach(), dtype));

@@ -34,8 +34,8 @@ class HEED_EXPORT Module {
   // InputError; nothing is changed then. `origin` is what the message calls the source (a path).
   void load_parameters(const std::vector<NamedTensor>& tensors, const std::string& origin);
   void clear_gradients() const;
-  // Turns every parameter into another dtype or onto another device.
-  void convert(DType dtype, Device device = {});
+  // Turns every parameter into another dtype.
+  void convert(DType dtype);
 
   bool training() const { return training_; }
   // The tree with shapes and parameter counts, one line a module or parameter; modules without

@@ -20,6 +20,11 @@ Tensor padding_mask(const std::vector<int64_t>& lengths, int64_t width) {
                 : Tensor();
 }
 
+Tensor clear_padding(const Tensor& x, const Tensor& mask) {
+  return mask.defined() ? where(unsqueeze(mask, -1), x, Tensor::zeros({}, x.dtype(), x.device()))
+                        : x;
+}
+
 Tensor select_rows(const Tensor& x, const std::vector<int32_t>& rows) {
   if (!x.defined()) {
     return x;

@@ -20,6 +20,9 @@ struct PaddedIds {
 // (B, T) boolean: true where t < lengths[b]. Undefined when every row is full: nothing is masked.
 HEED_EXPORT Tensor padding_mask(const std::vector<int64_t>& lengths, int64_t width);
 
+// x (B, T, C), 0 where mask (B, T) is false, whatever stood there; an undefined mask keeps all.
+HEED_EXPORT Tensor clear_padding(const Tensor& x, const Tensor& mask);
+
 // x (B, ...) floating -> (rows, ...): these rows, in this order; undefined stays undefined.
 HEED_EXPORT Tensor select_rows(const Tensor& x, const std::vector<int32_t>& rows);
 

@@ -10,8 +10,6 @@
 namespace heed::train {
 
 Checkpoint branch(const RunFolder& origin, const RunFolder& folder, const Config& config) {
-  HEED_CHECK_INPUT(!folder.has_checkpoint(), "run",
-                   "{} holds a run already; name another folder with --branch", folder.path());
   Checkpoint saved = origin.load_latest();
   const auto differences = config_differences(saved.config, config);
   std::string refused;

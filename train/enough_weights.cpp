@@ -6,7 +6,7 @@ namespace heed::train {
 
 void check_enough_weights(const Checkpoint& checkpoint, const std::vector<int64_t>& vocabularies) {
   const ModelConfig& model = checkpoint.config.model;
-  const bool recurrent = model.kind == "rnnsearch" || model.kind == "rnnencdec";
+  const bool recurrent = is_recurrent(model);
   double held = 0;
   for (const NamedTensor& entry : checkpoint.weights) {
     held += static_cast<double>(entry.tensor.numel());

@@ -79,13 +79,10 @@ class Trainer::Impl {
     if (folder.exists()) {
       take_lock();
     }
-    std::optional<Checkpoint> saved;
-    if (branch_of != nullptr) {
-      saved = branch(*branch_of, folder, config);
-    } else if (folder.has_checkpoint()) {
-      saved = folder.load_latest();
-      check_same_config(saved->config, config, folder.path());
-    }
+    // The command that made a branch goes on with it.
+    const bool branches = branch_of != nullptr && !folder.has_checkpoint();
+    const std::optional<Checkpoint> saved =
+        branches ? branch(*branch_of, folder, config) : latest();
     if (saved) {
       state_ = saved->state;
       if (state_.steps_an_epoch > 0) {
@@ -94,15 +91,8 @@ class Trainer::Impl {
     }
     log_machine(config.run);
     task_ = make_task(config, saved ? &*saved : nullptr);
-    folder.create();  // not before the corpora are read: a start that fails leaves nothing behind
-    if (!lock_) {
-      take_lock();
-      HEED_CHECK_INPUT(!folder.has_checkpoint(), "run",
-                       "another training has begun in {} meanwhile; the same command goes on with "
-                       "it, or name another folder with --run",
-                       folder.path());
-    }
-    if (branch_of != nullptr) {
+    claim_folder();
+    if (branches) {
       take_over_from(*branch_of);
     } else if (saved) {
       folder.tidy(*saved, config.train.keep_checkpoints);
@@ -114,21 +104,16 @@ class Trainer::Impl {
     total_steps_ = count_steps();
     updater_.emplace(config.train, *task_);
     schedule_.emplace(config.train, total_steps_, config.model.width);
-    write_file("run", folder.config_path(), write_toml(config));
     if (saved) {
-      updater_->optimizer().load_state(saved->optimizer, state_.optimizer_steps);
-      schedule_->set_state(state_.schedule);
-      default_generator().set_state(state_.dropout_random);
-    }
-    state_.finished = !state_.validation_due && (state_.step >= total_steps_ || out_of_patience());
-    if (saved && !state_.finished) {
-      log::info("run", "{} goes on from step {}", folder.path(), state_.step);
+      restore(*saved);
     }
     metrics_.emplace(folder.metrics_path(), state_.step, state_.validation_due);
     if (!state_.finished) {
       check_room();
     }
-    if (!saved || branch_of != nullptr) {
+    // After whatever may refuse to start: a run keeps the config that it can be trained with.
+    write_file("run", folder.config_path(), write_toml(config));
+    if (!saved || branches) {
       save(Failure::stops);
     }
   }
@@ -162,7 +147,39 @@ class Trainer::Impl {
   Task& task() { return *task_; }
 
  private:
-  const TrainConfig& config() const { return config_.train; }
+  const TrainConfig& settings() const { return config_.train; }
+
+  // The checkpoint to go on from, if there is one.
+  std::optional<Checkpoint> latest() const {
+    if (!folder_.has_checkpoint()) {
+      return std::nullopt;
+    }
+    Checkpoint saved = folder_.load_latest();
+    check_same_config(saved.config, config_, folder_.path());
+    return saved;
+  }
+
+  // Makes the folder; not before the corpora are read: a start that fails leaves nothing behind.
+  void claim_folder() {
+    folder_.create();
+    if (!lock_) {
+      take_lock();
+      HEED_CHECK_INPUT(!folder_.has_checkpoint(), "run",
+                       "another training has begun in {} meanwhile; the same command goes on with "
+                       "it, or name another folder with --run",
+                       folder_.path());
+    }
+  }
+
+  void restore(const Checkpoint& saved) {
+    updater_->optimizer().load_state(saved.optimizer, state_.optimizer_steps);
+    schedule_->set_state(state_.schedule);
+    default_generator().set_state(state_.dropout_random);
+    state_.finished = !state_.validation_due && (state_.step >= total_steps_ || out_of_patience());
+    if (!state_.finished) {
+      log::info("run", "{} goes on from step {}", folder_.path(), state_.step);
+    }
+  }
 
   void begin() {
     const int64_t seed = config_.run.seed;
@@ -187,20 +204,21 @@ class Trainer::Impl {
   int64_t count_steps_an_epoch() const {
     Generator epoch(state_.epoch_random);
     const int64_t batches = task_->plan_epoch(epoch);
-    return std::max<int64_t>(1, (batches + config().accumulate - 1) / config().accumulate);
+    return std::max<int64_t>(1, (batches + settings().accumulate - 1) / settings().accumulate);
   }
 
   int64_t count_steps() const {
-    return config().steps > 0 ? config().steps : config().epochs * state_.steps_an_epoch;
+    return settings().steps > 0 ? settings().steps : settings().epochs * state_.steps_an_epoch;
   }
-  const char* length_key() const { return config().steps > 0 ? "steps" : "epochs"; }
+  const char* length_key() const { return settings().steps > 0 ? "steps" : "epochs"; }
 
   // Throws InputError when the config ends before the step that the run has reached.
   void check_steps_ahead() const {
     const int64_t total = count_steps();
-    const std::string asked = config().steps > 0 ? fmt::format("train.steps = {}", total)
-                                                 : fmt::format("train.epochs = {} ends at step {}",
-                                                               config().epochs, total);
+    const std::string asked =
+        settings().steps > 0
+            ? fmt::format("train.steps = {}", total)
+            : fmt::format("train.epochs = {} ends at step {}", settings().epochs, total);
     HEED_CHECK_INPUT(state_.step <= total, "run",
                      "{}, {} is at step {} already; ask for more, or name another folder with "
                      "--run",
@@ -284,16 +302,20 @@ class Trainer::Impl {
   }
 
   void log_window() {
-    const auto tokens = static_cast<double>(std::max<int64_t>(state_.window_tokens, 1));
+    // NaN when no update was applied: there is no loss to tell then.
+    const auto tokens = static_cast<double>(state_.window_tokens);
     const Pace now = pace();
     progress_.finish();
-    const std::string nll =
-        config().label_smoothing > 0 ? fmt::format("  nll {:.4f}", state_.window_nll / tokens) : "";
+    const std::string nll = settings().label_smoothing > 0
+                                ? fmt::format("  nll {:.4f}", state_.window_nll / tokens)
+                                : "";
+    const std::string loss = tokens > 0
+                                 ? fmt::format("loss {:.4f}{}", state_.window_loss / tokens, nll)
+                                 : "every update skipped";
     log::info("train",
-              "step {}/{}  epoch {:.2f}  loss {:.4f}{}  lr {:.3g}  |g| {:.3g}  {:.0f} tokens/s  "
-              "{:.0f} s left",
-              state_.step, total_steps_, epoch_now(), state_.window_loss / tokens, nll,
-              learning_rate_, gradient_norm_, now.tokens_per_second, now.seconds_left);
+              "step {}/{}  epoch {:.2f}  {}  lr {:.3g}  |g| {:.3g}  {:.0f} tokens/s  {:.0f} s left",
+              state_.step, total_steps_, epoch_now(), loss, learning_rate_, gradient_norm_,
+              now.tokens_per_second, now.seconds_left);
     metrics_->write({"train",
                      state_.step,
                      epoch_now(),
@@ -319,10 +341,10 @@ class Trainer::Impl {
     const auto due = [&](int64_t every) {
       return last || (every > 0 ? state_.step % every == 0 : epoch_ends);
     };
-    state_.validation_due = task_->has_validation() && due(config().validate_every);
+    state_.validation_due = task_->has_validation() && due(settings().validate_every);
     const bool checkpoint_now =
-        config().checkpoint_every > 0
-            ? state_.step % config().checkpoint_every == 0
+        settings().checkpoint_every > 0
+            ? state_.step % settings().checkpoint_every == 0
             : state_.validation_due || (!task_->has_validation() && epoch_ends);
     const bool validate_now = state_.validation_due;
     const bool is_best = validate_now && validate();
@@ -331,12 +353,12 @@ class Trainer::Impl {
       save(as_configured());
     }
     if (state_.finished && !last) {
-      log::info("train", "no gain in {} validations: training ends early", config().patience);
+      log::info("train", "no gain in {} validations: training ends early", settings().patience);
     }
   }
 
   bool out_of_patience() const {
-    return config().patience > 0 && state_.stale_validations >= config().patience;
+    return settings().patience > 0 && state_.stale_validations >= settings().patience;
   }
 
   // Returns whether this is the best so far.
@@ -374,7 +396,7 @@ class Trainer::Impl {
   // What becomes of a run whose checkpoint cannot be written.
   enum class Failure { stops, is_warned_of };
   Failure as_configured() const {
-    return config().save_failure == "continue" ? Failure::is_warned_of : Failure::stops;
+    return settings().save_failure == "continue" ? Failure::is_warned_of : Failure::stops;
   }
 
   // What ends a run: a checkpoint of what none holds yet.
@@ -393,7 +415,7 @@ class Trainer::Impl {
     checkpoint.optimizer.tensors = updater_->optimizer().state();
     try {
       metrics_->sync();
-      folder_.save(checkpoint, best_before_.has_value(), config().keep_checkpoints);
+      folder_.save(checkpoint, best_before_.has_value(), settings().keep_checkpoints);
       unsaved_ = false;
       best_before_.reset();
     } catch (const Error& error) {
@@ -410,7 +432,7 @@ class Trainer::Impl {
     Checkpoint checkpoint = task_->checkpoint();
     const int64_t without_state = static_cast<int64_t>(encode_checkpoint(checkpoint).size());
     folder_.check_room(without_state + updater_->optimizer().state_bytes(),
-                       std::min(config().keep_checkpoints, most_checkpoints()));
+                       std::min(settings().keep_checkpoints, most_checkpoints()));
   }
 
   // Those there are and those to come, at most: of the last step, where one is due, where a
@@ -421,10 +443,10 @@ class Trainer::Impl {
       return left / (every > 0 ? every : state_.steps_an_epoch) + 1;
     };
     int64_t most = static_cast<int64_t>(folder_.checkpoint_steps().size()) + 1;
-    if (config().checkpoint_every > 0 || !task_->has_validation()) {
-      most += times(config().checkpoint_every);
+    if (settings().checkpoint_every > 0 || !task_->has_validation()) {
+      most += times(settings().checkpoint_every);
     }
-    return most + (task_->has_validation() ? times(config().validate_every) : 0);
+    return most + (task_->has_validation() ? times(settings().validate_every) : 0);
   }
 
   RunLog log_;

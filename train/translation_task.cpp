@@ -66,9 +66,10 @@ BatchLoss TranslationTask::loss(int64_t batch) {
 Validation TranslationTask::validate() {
   const TrainConfig& train = translator_.config.train;
   EvaluationOptions options;
-  options.decode = translator_.config.decode;
-  options.decode.beam_size = 1;
-  options.decode.n_best = 1;
+  // Greedily, whatever else [decode] says: it may change when a run goes on, and must not change
+  // which checkpoint is best.
+  options.decode = {};
+  options.decode.batch_size = translator_.config.decode.batch_size;
   const Evaluation result = evaluate(translator_, validation_, options);
   Validation validation;
   validation.loss = result.loss.nll_per_token();

@@ -36,10 +36,11 @@ bool only_zeros_and_ones(const std::vector<double>& values) {
 }
 
 // A bias of zeros and ones is most likely a mask: as a bias it keeps nothing out. One that does not
-// begin like that, such as distances or 0 and -inf, is not read beyond its first row.
+// begin like that, such as distances or 0 and -inf, is not read beyond its first row, and one that
+// is learned, and may begin as zeros, not at all.
 void warn_of_a_mask(const Tensor& bias) {
   static std::atomic<bool> warned{false};
-  if (warned || bias.rank() == 0 || bias.numel() == 0) {
+  if (warned || requires_grad(bias) || bias.rank() == 0 || bias.numel() == 0) {
     return;
   }
   const Tensor first = bias.as_strided({bias.dim(-1)}, {bias.strides().dim(-1)}, bias.offset());

@@ -99,6 +99,23 @@ TEST(Gradcheck, GradientThatIsNotANumberIsAMismatch) {
   EXPECT_THAT(result.message, HasSubstr("2 of 2 derivatives differ"));
 }
 
+// Where a function is not finite nothing can be compared: that is no agreement.
+TEST(Gradcheck, AFunctionThatIsNotFiniteIsAMismatch) {
+  const auto logarithm = [](const Tensors& in) { return Tensors{heed::logarithm(in[0])}; };
+  EXPECT_EQ(gradcheck(logarithm, {vector_of({-1})}).outcome, GradcheckOutcome::mismatch);
+  const auto exponential = [](const Tensors& in) { return Tensors{heed::exponential(in[0])}; };
+  EXPECT_EQ(gradcheck(exponential, {vector_of({709.7827})}).outcome, GradcheckOutcome::mismatch);
+}
+
+// What is masked is -inf, and stays so.
+TEST(Gradcheck, EntriesThatStayInfiniteCountForNothing) {
+  const auto masked = [](const Tensors& in) {
+    const Tensor mask = Tensor::from_vector(std::vector<bool>{true, false, true}, {3});
+    return Tensors{log_softmax(in[0], mask)};
+  };
+  EXPECT_THAT(gradcheck(masked, {numbers({3})}), PassesGradcheck());
+}
+
 TEST(Gradcheck, DependenceThatIsNotRecordedIsAMismatch) {
   const auto f = [](const Tensors& in) { return Tensors{square(in[0].detach())}; };
   EXPECT_EQ(gradcheck(f, {numbers({2})}).outcome, GradcheckOutcome::mismatch);

@@ -409,6 +409,12 @@ TEST(Decode, KeepsTheLengthsItIsGiven) {
       }
     }
   }
+  DecodingOptions least = beam(1);
+  least.min_length = 30;  // beyond twice the source and 10
+  for (const auto& row : decode(*eager, pad(sentences), least)) {
+    EXPECT_EQ(row[0].tokens.size(), 30);
+    EXPECT_TRUE(row[0].ended);
+  }
   const auto endless = make_model(4, Kind::rnnsearch, -50);
   for (const auto& row : decode(*endless, pad(sentences), beam(2))) {
     EXPECT_FALSE(row[0].ended);

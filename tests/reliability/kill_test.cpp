@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "train.optimizer=adadelta", "data.batch_tokens=60"}},
         Setting{"RnnsearchPlateau",
                 {"train.steps=30", "data.train=grammar:60:3-6", "train.optimizer=sgd",
-                 "train.momentum=0.9", "train.schedule=plateau", "train.plateau_patience=0",
+                 "train.momentum=0.9", "train.schedule=plateau", "train.plateau_patience=1",
                  "data.validation=grammar:10:3-6", "train.validate_every=4", "train.patience=5"}},
         Setting{"TransformerAdamW",
                 {"train.steps=40", "data.train=grammar:60:3-6", "model.kind=transformer",

@@ -154,6 +154,18 @@ TEST_F(Saves, AFullDiskIsSeenBeforeTheFirstUpdate) {
   EXPECT_EQ(outcome.err.find("[train] step 1"), std::string::npos);
 }
 
+// What is refused is not what the run is taken up with next time.
+TEST_F(Saves, ARefusedStartLeavesTheConfigAlone) {
+  const Arguments training = training_of(folder_, "run");
+  ASSERT_EQ(Program(folder_, training).wait().code, 0);
+  const std::string before = read_file("test", run_.config_path());
+  Arguments longer = training;
+  longer.insert(longer.end(), {"--set", "train.steps=9", "--set", "train.keep_checkpoints=7"});
+  const FailingCall full{"", "statvfs", "checkpoints", 0, 0, ""};
+  EXPECT_EQ(Program(folder_, longer, "", environment_of(full, "0", 100)).wait().code, 1);
+  EXPECT_EQ(read_file("test", run_.config_path()), before);
+}
+
 // What is kept is never more than there will be.
 TEST_F(Saves, RoomIsAskedForNoMoreThanIsWritten) {
   Arguments training = training_of(folder_, "run");

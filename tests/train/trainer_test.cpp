@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
         Overrides{"model.kind=transformer", "model.width=8", "model.heads=2", "model.layers=1",
                   "model.tie_embeddings=true", "data.shared_vocabulary=true"},
         Overrides{"train.optimizer=adamw", "train.schedule=plateau", "train.validate_every=1",
-                  "train.plateau_patience=0", "train.learning_rate=0.5",
+                  "train.plateau_patience=1", "train.learning_rate=0.5",
                   "data.validation=grammar:10:3-6"}),
     [](const auto& tested) {
       const std::string& first = tested.param.front();
@@ -330,6 +330,22 @@ TEST_F(TrainerRuns, ANonFiniteLossIsSkipped) {
   const TrainingState state = folder.load_latest().state;
   EXPECT_EQ(state.step, 6);
   EXPECT_EQ(state.optimizer_steps, 1);
+}
+
+TEST_F(TrainerRuns, AStretchOfSkippedUpdatesHasNoLoss) {
+  Overrides skipping = exploding;
+  skipping.insert(skipping.end(), {"train.nonfinite=skip", "run.log_every=1"});
+  const RunFolder folder = run("skipping");
+  train(config_with(skipping), folder);
+  std::vector<double> losses;
+  for (const MetricsEvent& event : read_metrics(folder.metrics_path())) {
+    if (event.event == "train") {
+      losses.push_back(event.value("loss"));
+    }
+  }
+  ASSERT_EQ(losses.size(), 6U);
+  EXPECT_GT(losses[0], 0);
+  EXPECT_TRUE(std::isnan(losses[1])) << losses[1];
 }
 
 // Skipped updates are none for the optimizer; a resumed run has to know.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -51,6 +53,9 @@ struct DataConfig {
   bool source_end = true;
 };
 
+// The kinds of model that are built of recurrent layers.
+inline constexpr std::array<std::string_view, 2> recurrent_kinds = {"rnnsearch", "rnnencdec"};
+
 struct ModelConfig {
   std::string kind = "rnnsearch";
   int64_t width = 256;
@@ -72,6 +77,10 @@ struct ModelConfig {
   std::string activation = "relu";
   std::string initialization = "default";
 };
+
+inline bool is_recurrent(const ModelConfig& model) {
+  return std::ranges::find(recurrent_kinds, model.kind) != recurrent_kinds.end();
+}
 
 struct TrainConfig {
   int64_t steps = 0;

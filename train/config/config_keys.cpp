@@ -128,7 +128,7 @@ std::vector<Key> data_keys() {
 std::vector<Key> model_keys() {
   using M = ModelConfig;
   constexpr auto model = &Config::model;
-  const std::vector<std::string_view> recurrent = {"rnnsearch", "rnnencdec"};
+  const std::vector<std::string_view> recurrent(recurrent_kinds.begin(), recurrent_kinds.end());
   const std::vector<std::string_view> transformers = {"transformer", "causal_lm"};
   return {
       key<model, &M::kind>("model.kind", "the architecture")
@@ -282,8 +282,8 @@ std::vector<Key> train_keys() {
           .below(1)
           .only("train.schedule", {"plateau"}),
       key<train, &T::plateau_patience>("train.plateau_patience",
-                                       "validations without gain that are waited for")
-          .from(0)
+                                       "validations without gain after which the rate falls")
+          .from(1)
           .only("train.schedule", {"plateau"}),
       key<train, &T::clip_norm>("train.clip_norm", "largest norm of all gradients; 0 = off")
           .from(0),

@@ -11,10 +11,6 @@
 namespace heed::train {
 namespace {
 
-bool recurrent(const Config& config) {
-  return config.model.kind == "rnnsearch" || config.model.kind == "rnnencdec";
-}
-
 std::string run_name(const Config& config) {
   const std::string& name = config.run.name;
   constexpr std::string_view forbidden("/\0", 2);
@@ -47,7 +43,7 @@ std::string length_ratio(const Config& config) {
 
 std::string width_and_heads(const Config& config) {
   const ModelConfig& model = config.model;
-  return recurrent(config) || model.width % model.heads == 0
+  return is_recurrent(config.model) || model.width % model.heads == 0
              ? ""
              : fmt::format("model.width = {} is no multiple of model.heads = {}", model.width,
                            model.heads);
@@ -55,7 +51,7 @@ std::string width_and_heads(const Config& config) {
 
 std::string rotary_width(const Config& config) {
   const ModelConfig& model = config.model;
-  if (recurrent(config) || model.positions != "rotary" || model.width % model.heads != 0 ||
+  if (is_recurrent(config.model) || model.positions != "rotary" || model.width % model.heads != 0 ||
       model.width / model.heads % 2 == 0) {
     return "";
   }
@@ -67,7 +63,7 @@ std::string rotary_width(const Config& config) {
 
 std::string sinusoidal_width(const Config& config) {
   const ModelConfig& model = config.model;
-  return recurrent(config) || model.positions != "sinusoidal" || model.width % 2 == 0
+  return is_recurrent(config.model) || model.positions != "sinusoidal" || model.width % 2 == 0
              ? ""
              : fmt::format(
                    "model.positions = \"sinusoidal\" needs an even width, model.width is {}",
@@ -250,7 +246,7 @@ void resolve(Config& config, const std::string& stem) {
   if (config.run.name.empty()) {
     config.run.name = stem;
   }
-  if (recurrent(config)) {
+  if (is_recurrent(config.model)) {
     fill(model.embedding_width, model.width);
   } else {
     fill(model.ffn_width, 4 * model.width);
