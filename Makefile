@@ -8,10 +8,10 @@ WERROR ?=
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ { fit = int($$2 / 2097152) } \
   END { jobs = fit < cores ? fit : cores; print jobs < 1 ? 1 : jobs }' /proc/meminfo)
 
-.PHONY: help build demo test test-asan test-ubsan test-tsan test-emulated test-emulated-asan fuzz install format lint bench packages clean
+.PHONY: help build demo test test-asan test-ubsan test-tsan test-emulated test-emulated-sanitized fuzz install format lint bench packages clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-24s %s\n", $$1, $$2 }' Makefile
 
 build: ## build the program, build/release/heed
 	@cmake/install_packages.sh build
@@ -24,6 +24,7 @@ demo: build ## train a small translator, translate a few sentences, draw an alig
 test: ## build everything and run all tests
 	@$(MAKE) --no-print-directory test-preset PRESET=release
 	@$(MAKE) --no-print-directory test-emulated
+	@$(MAKE) --no-print-directory test-emulated-sanitized
 
 test-asan: ## the tests under AddressSanitizer
 	@$(MAKE) --no-print-directory test-preset PRESET=asan
@@ -62,11 +63,16 @@ test-emulated: ## the tests with the CUDA kernels, on a device that the CPU play
 	  HEED_EMULATOR_ORDER=$$order ctest --preset emulated -j $(JOBS) -L '^(emulator|kernels|autograd)$$' -E '$(SLOW_WHEN_EMULATED)' || exit 1; \
 	done
 
-test-emulated-asan: ## the CUDA kernels on that device, under AddressSanitizer
+# What is the same for any number of threads is tested without the sanitizers.
+SLOW_WHEN_SANITIZED := DependOnTheThreads|AnyNumberOfThreads|TopK.MatchesASortOfManyRows
+
+test-emulated-sanitized: ## the CUDA kernels on that device, under AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake/install_packages.sh build tests emulated
-	@cmake --preset emulated-asan -DHEED_BUILD_TESTS=ON -DHEED_BUILD_EXAMPLES=OFF -DHEED_BUILD_BENCH=OFF -DHEED_WERROR=$(or $(WERROR),OFF)
-	@cmake --build --preset emulated-asan -j $(JOBS) --target heed_emulator_tests heed_kernels_tests
-	@ctest --preset emulated-asan -j $(JOBS) -L '^(emulator|kernels)$$'
+	@cmake --preset emulated-sanitized -DHEED_BUILD_TESTS=ON -DHEED_BUILD_EXAMPLES=OFF -DHEED_BUILD_BENCH=OFF -DHEED_WERROR=$(or $(WERROR),OFF)
+	@cmake --build --preset emulated-sanitized -j $(JOBS) --target heed_emulator_tests heed_kernels_tests
+	@for order in forward reverse shuffled; do \
+	  HEED_EMULATOR_ORDER=$$order ctest --preset emulated-sanitized -j $(JOBS) -L '^(emulator|kernels)$$' -E '$(SLOW_WHEN_SANITIZED)' || exit 1; \
+	done
 
 install: build ## install the program and the library under PREFIX (/usr/local)
 	@cmake --install build/release --prefix $(PREFIX)

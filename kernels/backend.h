@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,12 @@ enum class BinaryOp : uint8_t { add, subtract, multiply, divide, maximum, minimu
 enum class CompareOp : uint8_t { equal, not_equal, less, less_equal };
 
 enum class ReduceOp : uint8_t { sum, maximum };
+
+// A parameter, its gradient, and what its optimizer keeps: SGD the velocity, Adam m and v, Adadelta
+// the averages of squares and of squared steps. Dense; the parameters of a call have one dtype.
+struct Updated {
+  Tensor p, g, first, second;
+};
 
 // AdamW (Loshchilov & Hutter 2019, algorithm 2); Adam with L2 when decoupled is false
 // (Kingma & Ba 2015). step counts from 1.
@@ -221,19 +228,31 @@ class HEED_EXPORT Backend {
                                        const Tensor& dquery, const Tensor& dkeys,
                                        const Tensor& dweight) = 0;
 
+  // weights = softmax(scores) over the positions whose mask is true, as softmax has it, and
+  // context[b] = sum_s weights[b, s] values[b, s]. mask (B, S): any, or undefined; values (B, S,
+  // C), finite where masked too; weights (B, S), context (B, C); all others dense.
+  virtual void additive_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
+                                  const Tensor& mask, const Tensor& weight, const Tensor& weights,
+                                  const Tensor& context) = 0;
+  // All dense.
+  virtual void additive_attention_backward(const Tensor& query, const Tensor& keys,
+                                           const Tensor& values, const Tensor& weight,
+                                           const Tensor& weights, const Tensor& dweights,
+                                           const Tensor& dcontext, const Tensor& dquery,
+                                           const Tensor& dkeys, const Tensor& dvalues,
+                                           const Tensor& dweight) = 0;
+
   // --- maxout over pairs (Goodfellow et al. 2013) -----------------------------------------------
   // y[n, i] = max(x[n, 2i], x[n, 2i + 1]): x (N, 2C) dense, y (N, C).
   virtual void max_pairs(const Tensor& x, const Tensor& y) = 0;
   // The gradient goes to the larger one, to the first of equals. x, dx (N, 2C), dy (N, C) dense.
   virtual void max_pairs_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
 
-  // --- optimizers: parameter p, gradient g and their states, dense, changed in place -------------
-  virtual void sgd_step(const SgdStep& step, const Tensor& p, const Tensor& g,
-                        const Tensor& velocity) = 0;
-  virtual void adam_step(const AdamStep& step, const Tensor& p, const Tensor& g, const Tensor& m,
-                         const Tensor& v) = 0;
-  virtual void adadelta_step(const AdadeltaStep& step, const Tensor& p, const Tensor& g,
-                             const Tensor& square_average, const Tensor& step_average) = 0;
+  // --- optimizers: each parameter with its states, in place
+  // ---------------------------------------
+  virtual void sgd_step(const SgdStep& step, std::span<const Updated> parameters) = 0;
+  virtual void adam_step(const AdamStep& step, std::span<const Updated> parameters) = 0;
+  virtual void adadelta_step(const AdadeltaStep& step, std::span<const Updated> parameters) = 0;
 };
 
 // The backend of a device. Throws InputError when this build or machine lacks it.

@@ -26,9 +26,9 @@ AttentionMemory AdditiveAttention::prepare(const Tensor& annotations, const Tens
 
 AttentionResult AdditiveAttention::forward(const Tensor& query_state,
                                            const AttentionMemory& memory) const {
-  const Tensor scores = additive_score(query.forward(query_state), memory.keys, score);
-  const Tensor weights = softmax(scores, memory.mask);
-  return {squeeze(matmul(unsqueeze(weights, 1), memory.values), 1), weights};
+  const auto [context, weights] = additive_attention(query.forward(query_state), memory.keys,
+                                                     memory.values, score, memory.mask);
+  return {context, weights};
 }
 
 }  // namespace heed::nn

@@ -18,11 +18,11 @@ class Sgd final : public Optimizer {
 
  private:
   std::vector<std::string> state_names() const override { return {"velocity"}; }
-  void update(const Tensor& parameter, const Tensor& gradient, const States& states,
-              double learning_rate, double weight_decay) override {
+  void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
+              double weight_decay) override {
     step_.learning_rate = learning_rate;
     step_.weight_decay = weight_decay;
-    kernels::backend(parameter).sgd_step(step_, parameter, gradient, states[0]);
+    kernels::backend(parameters.front().p).sgd_step(step_, parameters);
   }
   kernels::SgdStep step_;
 };
@@ -35,12 +35,12 @@ class Adam final : public Optimizer {
 
  private:
   std::vector<std::string> state_names() const override { return {"m", "v"}; }
-  void update(const Tensor& parameter, const Tensor& gradient, const States& states,
-              double learning_rate, double weight_decay) override {
+  void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
+              double weight_decay) override {
     step_.learning_rate = learning_rate;
     step_.weight_decay = weight_decay;
     step_.step = steps();
-    kernels::backend(parameter).adam_step(step_, parameter, gradient, states[0], states[1]);
+    kernels::backend(parameters.front().p).adam_step(step_, parameters);
   }
   kernels::AdamStep step_;
 };
@@ -52,11 +52,11 @@ class Adadelta final : public Optimizer {
 
  private:
   std::vector<std::string> state_names() const override { return {"squares", "steps"}; }
-  void update(const Tensor& parameter, const Tensor& gradient, const States& states,
-              double learning_rate, double weight_decay) override {
+  void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
+              double weight_decay) override {
     step_.learning_rate = learning_rate;
     step_.weight_decay = weight_decay;
-    kernels::backend(parameter).adadelta_step(step_, parameter, gradient, states[0], states[1]);
+    kernels::backend(parameters.front().p).adadelta_step(step_, parameters);
   }
   kernels::AdadeltaStep step_;
 };
@@ -68,7 +68,7 @@ void Optimizer::make_states() {
     return;
   }
   for (const NamedTensor& parameter : parameters_) {
-    States states;
+    std::vector<Tensor> states;
     for (size_t i = 0; i < state_names().size(); ++i) {
       states.push_back(Tensor::zeros(parameter.tensor.shape(), parameter.tensor.dtype(),
                                      parameter.tensor.device()));
@@ -80,14 +80,24 @@ void Optimizer::make_states() {
 void Optimizer::step(double learning_rate) {
   make_states();
   ++steps_;
+  // A device takes many parameters in one launch, those that decay and those that do not.
+  std::vector<kernels::Updated> decaying;
+  std::vector<kernels::Updated> others;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor& parameter = parameters_[i].tensor;
     const Tensor grad = gradient(parameter);
     if (grad.defined()) {
-      const bool decays = decay_vectors_ || parameter.rank() > 1;
-      update(parameter, grad, states_[i], learning_rate, decays ? weight_decay_ : 0);
+      const std::vector<Tensor>& states = states_[i];
+      (decay_vectors_ || parameter.rank() > 1 ? decaying : others)
+          .push_back({parameter, grad, states[0], states.size() > 1 ? states[1] : Tensor()});
       parameter.bump_version();
     }
+  }
+  if (!decaying.empty()) {
+    update(decaying, learning_rate, weight_decay_);
+  }
+  if (!others.empty()) {
+    update(others, learning_rate, 0);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/export.h"
 #include "core/safetensors.h"
+#include "kernels/backend.h"
 #include "train/config/config.h"
 
 namespace heed::train {
@@ -34,17 +35,16 @@ class HEED_EXPORT Optimizer {
   void load_state(const TensorFile& file, int64_t steps);
 
  protected:
-  // The state tensors of one parameter, in the order of state_names().
-  using States = std::vector<Tensor>;
+  // Its first and, where there is one, second state of each parameter.
   virtual std::vector<std::string> state_names() const = 0;
-  virtual void update(const Tensor& parameter, const Tensor& gradient, const States& states,
-                      double learning_rate, double weight_decay) = 0;
+  virtual void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
+                      double weight_decay) = 0;
 
  private:
   void make_states();
 
   std::vector<NamedTensor> parameters_;
-  std::vector<States> states_;  // made at first use
+  std::vector<std::vector<Tensor>> states_;  // made at first use
   double weight_decay_;
   bool decay_vectors_;
   int64_t steps_ = 0;

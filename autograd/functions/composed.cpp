@@ -90,4 +90,10 @@ Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& wei
   return sum(heed::tanh(unsqueeze(query, 1) + keys) * weight, {-1});
 }
 
+AdditiveAttention additive_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
+                                     const Tensor& weight, const Tensor& mask) {
+  const Tensor weights = softmax(composed::additive_score(query, keys, weight), mask);
+  return {squeeze(matmul(unsqueeze(weights, 1), values), 1), weights};
+}
+
 }  // namespace heed::composed

@@ -292,15 +292,23 @@ Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h, c
                 });
 }
 
-Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& weight) {
-  check_floating("additive_score", query);
-  check_alike("additive_score", "query", query, "keys", keys);
-  check_alike("additive_score", "query", query, "weight", weight);
+namespace {
+
+void check_additive(const char* op, const Tensor& query, const Tensor& keys, const Tensor& weight) {
+  check_floating(op, query);
+  check_alike(op, "query", query, "keys", keys);
+  check_alike(op, "query", query, "weight", weight);
   HEED_CHECK(query.rank() == 2 && keys.rank() == 3 && weight.rank() == 1 &&
                  keys.dim(0) == query.dim(0) && keys.dim(2) == query.dim(1) &&
                  weight.dim(0) == query.dim(1),
-             "additive_score", "query (B, A), keys (B, S, A) and weight (A) do not fit: {}, {}, {}",
+             op, "query (B, A), keys (B, S, A) and weight (A) do not fit: {}, {}, {}",
              describe("query", query), describe("keys", keys), describe("weight", weight));
+}
+
+}  // namespace
+
+Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& weight) {
+  check_additive("additive_score", query, keys, weight);
   if (!kernels::fused_kernels()) {
     return composed::additive_score(query, keys, weight);
   }
@@ -322,6 +330,48 @@ Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& wei
             queries, annotations, vector, dense(context.cotangent()), dquery, dkeys, dweight);
         return {dquery, dkeys, dweight};
       });
+}
+
+AdditiveAttention additive_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
+                                     const Tensor& weight, const Tensor& mask) {
+  check_additive("additive_attention", query, keys, weight);
+  check_alike("additive_attention", "query", query, "values", values);
+  const Shape positions = {keys.dim(0), keys.dim(1)};
+  HEED_CHECK(values.rank() == 3 && Shape({values.dim(0), values.dim(1)}) == positions,
+             "additive_attention", "values (B, S, C) do not fit keys (B, S, A): {}, {}",
+             describe("values", values), describe("keys", keys));
+  if (mask.defined()) {
+    check_mask("additive_attention", mask, "takes part", query, positions);
+  }
+  if (!kernels::fused_kernels()) {
+    return composed::additive_attention(query, keys, values, weight, mask);
+  }
+  const Tensor q = dense(query);
+  const Tensor k = dense(keys);
+  const Tensor v = dense(values);
+  const Tensor w = dense(weight);
+  const AdditiveAttention y = {empty_like(q, {positions[0], values.dim(2)}),
+                               empty_like(q, positions)};
+  backend(q).additive_attention(q, k, v, mask.defined() ? broadcast_to(mask, positions) : Tensor(),
+                                w, y.weights, y.context);
+  const Tensor inputs[] = {query, keys, values, weight};
+  const Tensor outputs[] = {y.context, y.weights};
+  record("additive_attention", inputs, outputs,
+         [q = Saved(q), k = Saved(k), v = Saved(v), w = Saved(w),
+          weights = Saved(y.weights)](const BackwardContext& context) -> Gradients {
+           const Tensor& queries = context.get(q);
+           const Tensor& annotations = context.get(v);
+           const Tensor dquery = empty_like(queries);
+           const Tensor dkeys = empty_like(context.get(k));
+           const Tensor dvalues = empty_like(annotations);
+           const Tensor dweight = empty_like(context.get(w));
+           backend(queries).additive_attention_backward(
+               queries, context.get(k), annotations, context.get(w), context.get(weights),
+               dense(context.cotangent(1)), dense(context.cotangent(0)), dquery, dkeys, dvalues,
+               dweight);
+           return {dquery, dkeys, dvalues, dweight};
+         });
+  return y;
 }
 
 Tensor max_pairs(const Tensor& x) {

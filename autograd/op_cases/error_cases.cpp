@@ -289,6 +289,18 @@ std::vector<ErrorCase> particular_errors() {
        },
        "[additive_score] query (B, A), keys (B, S, A) and weight (A) do not fit: query f64 (2, 4), "
        "keys f64 (2, 3, 5), weight f64 (4)"},
+      {"additive_attention",
+       [] {
+         additive_attention(f64({2, 4}), f64({2, 3, 4}), f64({2, 4, 5}), f64({4}));
+       },
+       "[additive_attention] values (B, S, C) do not fit keys (B, S, A): values f64 (2, 4, 5), "
+       "keys "
+       "f64 (2, 3, 4)"},
+      {"additive_attention",
+       [] {
+         additive_attention(f64({2, 4}), f64({2, 3, 4}), f64({2, 3, 5}), f64({4}), mask({2, 4}));
+       },
+       "[additive_attention] the mask (2, 4) does not broadcast to (2, 3)"},
       {"max_pairs",
        [] {
          max_pairs(f64({2, 3}));

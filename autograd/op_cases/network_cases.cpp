@@ -305,6 +305,57 @@ void add_additive_score(std::vector<OpCase>& cases) {
   }
 }
 
+// Scores, masked softmax and context of plain loops; of a mask, if there is one.
+Arrays additive_attention_of(const Arrays& in) {
+  const Shape& keys = in[1].shape;
+  const auto used = [&](int64_t b, int64_t s) { return in.size() < 5 || in[4].at({b, s}) != 0; };
+  const Array powers = build({keys[0], keys[1]}, [&](const Shape& i) {
+    double score = 0;
+    for (int64_t a = 0; a < keys[2]; ++a) {
+      score += in[3].at({a}) * std::tanh(in[0].at({i[0], a}) + in[1].at({i[0], i[1], a}));
+    }
+    return used(i[0], i[1]) ? std::exp(score) : 0.0;
+  });
+  const Array weights = build(powers.shape, [&](const Shape& i) {
+    double sum = 0;
+    for (int64_t s = 0; s < keys[1]; ++s) {
+      sum += powers.at({i[0], s});
+    }
+    return sum == 0 ? 0.0 : powers.at(i) / sum;
+  });
+  const Array context = build({keys[0], in[2].shape[2]}, [&](const Shape& i) {
+    double sum = 0;
+    for (int64_t s = 0; s < keys[1]; ++s) {
+      sum += weights.at({i[0], s}) * in[2].at({i[0], s, i[1]});
+    }
+    return sum;
+  });
+  return {context, weights};
+}
+
+void add_additive_attention(std::vector<OpCase>& cases) {
+  const Shape sizes[] = {{2, 3, 5, 4}, {1, 1, 1, 1}, {0, 2, 3, 2},
+                         {2, 0, 3, 2}, {3, 7, 1, 0}, {2, 35, 2, 33}};
+  for (const Shape& size : sizes) {
+    const Shape positions = {size[0], size[1]};
+    std::vector<Input> inputs = {real({size[0], size[2]}), real({size[0], size[1], size[2]}),
+                                 real({size[0], size[1], size[3]}), real({size[2]})};
+    for (const bool masked : {false, true}) {
+      if (masked) {
+        inputs.push_back(boolean(positions));
+      }
+      cases.push_back(make(
+          "additive_attention", "", inputs,
+          [](const Tensors& in) {
+            const auto [context, weights] =
+                additive_attention(in[0], in[1], in[2], in[3], in.size() > 4 ? in[4] : Tensor());
+            return Tensors{context, weights};
+          },
+          additive_attention_of));
+    }
+  }
+}
+
 void add_max_pairs(std::vector<OpCase>& cases) {
   for (const Shape& shape : {Shape{2}, {6}, {3, 10}, {2, 3, 4}, {0, 4}, {3, 0}, {2, 74}}) {
     cases.push_back(make(
@@ -330,6 +381,7 @@ void add_network(std::vector<OpCase>& cases) {
   add_rotary(cases);
   add_gru_cell(cases);
   add_additive_score(cases);
+  add_additive_attention(cases);
   add_max_pairs(cases);
 }
 

@@ -5,6 +5,19 @@
 #include "kernels/cpu/vector_math.h"
 
 namespace heed::kernels {
+namespace {
+
+// x (B, N), dense, as matrices (B, 1, N) or (B, N, 1).
+Tensor as_rows(const Tensor& x) {
+  const int64_t n = x.dim(1);
+  return x.as_strided({x.dim(0), 1, n}, {n, n, 1}, x.offset());
+}
+Tensor as_columns(const Tensor& x) {
+  const int64_t n = x.dim(1);
+  return x.as_strided({x.dim(0), n, 1}, {n, 1, 1}, x.offset());
+}
+
+}  // namespace
 
 void CpuBackend::additive_score(const Tensor& query, const Tensor& keys, const Tensor& weight,
                                 const Tensor& scores) {
@@ -55,6 +68,33 @@ void CpuBackend::additive_score_backward(const Tensor& query, const Tensor& keys
                     }
                   });
   });
+}
+
+void CpuBackend::additive_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
+                                    const Tensor& mask, const Tensor& weight, const Tensor& weights,
+                                    const Tensor& context) {
+  const Tensor scores = Tensor::empty(weights.shape(), weights.dtype(), weights.device());
+  additive_score(query, keys, weight, scores);
+  softmax(scores, mask, weights);
+  matmul(as_rows(weights), values, as_rows(context), 0);
+}
+
+void CpuBackend::additive_attention_backward(const Tensor& query, const Tensor& keys,
+                                             const Tensor& values, const Tensor& weight,
+                                             const Tensor& weights, const Tensor& dweights,
+                                             const Tensor& dcontext, const Tensor& dquery,
+                                             const Tensor& dkeys, const Tensor& dvalues,
+                                             const Tensor& dweight) {
+  const auto scratch = [&] {
+    return Tensor::empty(weights.shape(), weights.dtype(), weights.device());
+  };
+  const Tensor all_dweights = scratch();
+  const Tensor dscores = scratch();
+  copy(dweights, all_dweights);
+  matmul(values, as_columns(dcontext), as_columns(all_dweights), 1);
+  softmax_backward(weights, all_dweights, dscores);
+  matmul(as_columns(weights), as_rows(dcontext), dvalues, 0);
+  additive_score_backward(query, keys, weight, dscores, dquery, dkeys, dweight);
 }
 
 }  // namespace heed::kernels

@@ -72,14 +72,19 @@ class CpuBackend final : public Backend {
   void additive_score_backward(const Tensor& query, const Tensor& keys, const Tensor& weight,
                                const Tensor& dscores, const Tensor& dquery, const Tensor& dkeys,
                                const Tensor& dweight) override;
+  void additive_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
+                          const Tensor& mask, const Tensor& weight, const Tensor& weights,
+                          const Tensor& context) override;
+  void additive_attention_backward(const Tensor& query, const Tensor& keys, const Tensor& values,
+                                   const Tensor& weight, const Tensor& weights,
+                                   const Tensor& dweights, const Tensor& dcontext,
+                                   const Tensor& dquery, const Tensor& dkeys, const Tensor& dvalues,
+                                   const Tensor& dweight) override;
   void max_pairs(const Tensor& x, const Tensor& y) override;
   void max_pairs_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
-  void sgd_step(const SgdStep& step, const Tensor& p, const Tensor& g,
-                const Tensor& velocity) override;
-  void adam_step(const AdamStep& step, const Tensor& p, const Tensor& g, const Tensor& m,
-                 const Tensor& v) override;
-  void adadelta_step(const AdadeltaStep& step, const Tensor& p, const Tensor& g,
-                     const Tensor& square_average, const Tensor& step_average) override;
+  void sgd_step(const SgdStep& step, std::span<const Updated> parameters) override;
+  void adam_step(const AdamStep& step, std::span<const Updated> parameters) override;
+  void adadelta_step(const AdadeltaStep& step, std::span<const Updated> parameters) override;
 };
 
 }  // namespace heed::kernels

@@ -31,6 +31,7 @@ __global__ void __launch_bounds__(block_threads, 1)
   for (int64_t s = 0; s < seen; s += tile) {
     const int64_t keys = smaller(tile, call.keys - s);
     T scores[held][held];
+    draw_kept(call, head, l, s, memory);
     product_of_rows(call.query.from(head, l), rows, call.key.from(head, s), keys, call.width,
                     memory, scores);
     finish_scores(call, head, l, s, scores);
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(block_threads, 1)
         const T weight = scores[i][j] == lowest<T>() ? T{0} : std::exp(scores[i][j] - shift);
         total += weight;
         memory.weights[own_row(i)][own_column(j)] =
-            weight * call.dropout_factor(head, l + own_row(i), s + own_column(j));
+            weight * dropout_factor(call, memory, own_row(i), own_column(j));
       }
       sum[i] = sum[i] * factor + reduce_lanes(total, Plus(), side);
       maximum[i] = largest;

@@ -46,6 +46,7 @@ __device__ void tile_gradients(const AttentionCall<T>& call, const AttentionGrad
                                T (&weights)[held][held], T (&dscores)[held][held]) {
   const int64_t rows = smaller(tile, call.queries - l);
   const int64_t keys = smaller(tile, call.keys - s);
+  draw_kept(call, head, l, s, memory);
   product_of_rows(call.query.from(head, l), rows, call.key.from(head, s), keys, call.width, memory,
                   weights);
   finish_scores(call, head, l, s, weights);
@@ -61,7 +62,7 @@ __device__ void tile_gradients(const AttentionCall<T>& call, const AttentionGrad
     for (int j = 0; j < held; ++j) {
       // Nothing comes out of a weight of 0, whatever its cotangent holds.
       const T weight = weights[i][j] == lowest<T>() ? T{0} : std::exp(weights[i][j] - log_sum);
-      const T factor = call.dropout_factor(head, l + own_row(i), s + own_column(j));
+      const T factor = dropout_factor(call, memory, own_row(i), own_column(j));
       weights[i][j] = weight * factor;
       dscores[i][j] = weight == 0 ? T{0} : weight * (dscores[i][j] * factor - delta);
     }

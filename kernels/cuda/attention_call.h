@@ -90,14 +90,6 @@ struct AttentionCall {
   __device__ bool may(int64_t head, int64_t l, int64_t s) const {
     return l < queries && s < limit(l) && (mask.data == nullptr || mask.from(head, l, s).data[0]);
   }
-  // 0 for a weight that dropout takes away, 1 / (1 - p) for the others.
-  __device__ T dropout_factor(int64_t head, int64_t l, int64_t s) const {
-    if (!drops) {
-      return T{1};
-    }
-    const auto index = static_cast<uint64_t>((head * queries + l) * keys + s);
-    return dropout.keeps(index) ? static_cast<T>(dropout.scale) : T{0};
-  }
 };
 
 }  // namespace heed::kernels::cuda

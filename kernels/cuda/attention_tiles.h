@@ -27,6 +27,7 @@ struct TileMemory {
     T factors[slice][2 * tile];
   };
   T weights[tile][tile + 1];
+  bool kept[tile][tile];  // by dropout
 };
 
 __device__ inline int own_row(int i) { return static_cast<int>(threadIdx.y) + side * i; }
@@ -159,6 +160,33 @@ __device__ void finish_scores(const AttentionCall<T>& call, int64_t head, int64_
       }
     }
   }
+}
+
+// Draws which weights of the tile at (l, s) dropout keeps: a row is 64 numbers on end.
+template <typename T>
+__device__ void draw_kept(const AttentionCall<T>& call, int64_t head, int64_t l, int64_t s,
+                          TileMemory<T>& memory) {
+  if (!call.drops) {
+    return;
+  }
+  constexpr int blocks = tile / 4 + 1;
+  for (int e = own_number(); e < tile * blocks; e += block_threads) {
+    const int row = e / blocks;
+    const auto first = static_cast<uint64_t>((head * call.queries + l + row) * call.keys + s);
+    call.dropout.each_of_block(first, tile, e % blocks,
+                               [&](int64_t column, bool kept) { memory.kept[row][column] = kept; });
+  }
+  __syncthreads();
+}
+
+// 0 for a weight that dropout takes away, 1 / (1 - p) for the others.
+template <typename T>
+__device__ T dropout_factor(const AttentionCall<T>& call, const TileMemory<T>& memory, int row,
+                            int column) {
+  if (!call.drops) {
+    return T{1};
+  }
+  return memory.kept[row][column] ? static_cast<T>(call.dropout.scale) : T{0};
 }
 
 __device__ inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/staging.h"
 
 namespace heed::kernels::cuda {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 // CUDA's own stream-ordered pool does the caching; it is told to give nothing back.
 class CudaMemory final : public DeviceMemory {
  public:
-  CudaMemory(int index, cudaStream_t stream) : stream_(stream) {
+  CudaMemory(int index, cudaStream_t stream) : stream_(stream), staging_(stream) {
     HEED_CUDA_CALL(cudaDeviceGetDefaultMemPool(&pool_, index));
     uint64_t everything = UINT64_MAX;
     HEED_CUDA_CALL(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &everything));
@@ -49,10 +50,8 @@ class CudaMemory final : public DeviceMemory {
   }
 
   void copy_from_host(void* device, const void* host, size_t bytes) override {
-    if (bytes > 0) {
-      HEED_CUDA_CALL(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_));
-      // Pageable memory was read by the time the call returns; pinned memory is not used.
-    }
+    const std::lock_guard lock(mutex_);
+    staging_.upload(device, host, bytes);
   }
   void copy_to_host(void* host, const void* device, size_t bytes) override {
     if (bytes > 0) {
@@ -93,6 +92,7 @@ class CudaMemory final : public DeviceMemory {
   mutable std::mutex mutex_;
   cudaStream_t stream_;
   cudaMemPool_t pool_ = nullptr;
+  Staging staging_;
   MemoryStatistics statistics_;
 };
 

@@ -97,13 +97,16 @@ void where_for(const Tensor& condition, const Tensor& a, const Tensor& b, const 
   });
 }
 
+// A thread draws four numbers, for as many neighbouring elements.
 template <typename T>
-void dropout_for(const Tensor& x, const Dropout& dropout, const Tensor& y) {
-  const T* px = x.data<T>();
-  T* py = y.data<T>();
+__global__ void dropout_kernel(Elements<2> elements, Dropout dropout, const T* x, T* y) {
   const auto scale = static_cast<T>(dropout.scale);
-  for_each_element<2>({&y, &x}, [=] __device__(int64_t i, const int64_t* at) {
-    py[at[0]] = dropout.keeps(static_cast<uint64_t>(i)) ? px[at[1]] * scale : T{0};
+  each_item(Dropout::blocks(elements.count), [&](int64_t block) {
+    dropout.each_of_block(0, elements.count, block, [&](int64_t i, bool kept) {
+      int64_t at[2];
+      elements.offsets(i, at);
+      y[at[0]] = kept ? x[at[1]] * scale : T{0};
+    });
   });
 }
 
@@ -150,8 +153,14 @@ void CudaBackend::where(const Tensor& condition, const Tensor& a, const Tensor& 
 }
 
 void CudaBackend::dropout(const Tensor& x, double p, const RandomState& random, const Tensor& y) {
-  dispatch_floating("dropout", x.dtype(),
-                    [&]<typename T>(T) { cuda::dropout_for<T>(x, cuda::Dropout(p, random), y); });
+  if (x.numel() == 0) {
+    return;
+  }
+  dispatch_floating("dropout", x.dtype(), [&]<typename T>(T) {
+    cuda::launch(cuda::dropout_kernel<T>, cuda::spread(cuda::Dropout::blocks(x.numel())),
+                 cuda::Elements<2>(Loop<2>({&y, &x})), cuda::Dropout(p, random), x.data<T>(),
+                 y.data<T>());
+  });
 }
 
 }  // namespace heed::kernels

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/cuda_backend.h"
@@ -57,9 +59,28 @@ __device__ double value_at(const Split& split, const T* x, int64_t output, int64
   return static_cast<double>(x[from[0] + at[0]]);
 }
 
+// Where the value of a part goes: to y, or, where an output has several parts, aside until all are
+// known.
+template <typename T>
+struct Results {
+  T* y;
+  double* aside;
+
+  __device__ void put(const Split& split, int64_t unit, double value) const {
+    if (aside != nullptr) {
+      aside[unit] = value;
+      return;
+    }
+    int64_t at[1];
+    split.outputs.offsets(unit, at);
+    y[at[0]] = static_cast<T>(value);
+  }
+};
+
 // A thread a part: neighbouring threads read neighbouring outputs.
 template <typename T, typename Op>
-__global__ void reduce_by_threads(Split split, const T* x, double start, Op op, double* partial) {
+__global__ void reduce_by_threads(Split split, const T* x, double start, Op op,
+                                  Results<T> results) {
   each_item(split.outputs.count * split.parts, [&](int64_t unit) {
     const int64_t output = unit % split.outputs.count;
     const int64_t begin = unit / split.outputs.count * split.length();
@@ -67,13 +88,13 @@ __global__ void reduce_by_threads(Split split, const T* x, double start, Op op, 
     for (int64_t i = begin; i < begin + split.length() && i < split.reduced.count; ++i) {
       value = op(value, value_at(split, x, output, i));
     }
-    partial[unit] = value;
+    results.put(split, unit, value);
   });
 }
 
 // A block a part: its threads read neighbouring elements of one output.
 template <typename T, typename Op>
-__global__ void reduce_by_blocks(Split split, const T* x, double start, Op op, double* partial) {
+__global__ void reduce_by_blocks(Split split, const T* x, double start, Op op, Results<T> results) {
   const int64_t units = split.outputs.count * split.parts;
   for (int64_t unit = blockIdx.x; unit < units; unit += gridDim.x) {
     const int64_t output = unit % split.outputs.count;
@@ -83,21 +104,19 @@ __global__ void reduce_by_blocks(Split split, const T* x, double start, Op op, d
         reduce_items(rest < split.length() ? rest : split.length(), start, op,
                      [&](int64_t i) { return value_at(split, x, output, begin + i); });
     if (threadIdx.x == 0) {
-      partial[unit] = value;
+      results.put(split, unit, value);
     }
   }
 }
 
 template <typename T, typename Op>
-__global__ void combine_parts(Split split, const double* partial, Op op, T* y) {
+__global__ void combine_parts(Split split, Op op, Results<T> results) {
   each_item(split.outputs.count, [&](int64_t output) {
-    double value = partial[output];
+    double value = results.aside[output];
     for (int64_t part = 1; part < split.parts; ++part) {
-      value = op(value, partial[part * split.outputs.count + output]);
+      value = op(value, results.aside[part * split.outputs.count + output]);
     }
-    int64_t at[1];
-    split.outputs.offsets(output, at);
-    y[at[0]] = static_cast<T>(value);
+    Results<T>{results.y, nullptr}.put(split, output, value);
   });
 }
 
@@ -108,15 +127,21 @@ void reduce_for(const Tensor& x, const Tensor& y, double start, Op op) {
   }
   const Split split = split_of(x, y);
   const int64_t units = split.outputs.count * split.parts;
-  const Scratch<double> partial(units);
+  std::optional<Scratch<double>> aside;
+  if (split.parts > 1) {
+    aside.emplace(units);
+  }
+  const Results<T> results{y.data<T>(), aside ? aside->data() : nullptr};
   const Elements<1>& reduced = split.reduced;
   if (reduced.rank > 0 && reduced.strides[0][reduced.rank - 1] == 1) {
     LaunchConfig config = block_a_row(std::min<int64_t>(units, 1 << 20), split.length());
-    launch(reduce_by_blocks<T, Op>, config, split, x.data<T>(), start, op, partial.data());
+    launch(reduce_by_blocks<T, Op>, config, split, x.data<T>(), start, op, results);
   } else {
-    launch(reduce_by_threads<T, Op>, spread(units), split, x.data<T>(), start, op, partial.data());
+    launch(reduce_by_threads<T, Op>, spread(units), split, x.data<T>(), start, op, results);
   }
-  launch(combine_parts<T, Op>, spread(split.outputs.count), split, partial.data(), op, y.data<T>());
+  if (aside) {
+    launch(combine_parts<T, Op>, spread(split.outputs.count), split, op, results);
+  }
 }
 
 // --- the largest of a row ---------------------------------------------------------------------
@@ -164,24 +189,27 @@ __global__ void top_k_kernel(int64_t width, int64_t k, const T* x, T* values, in
 
 // --- of everything ------------------------------------------------------------------------------
 
-template <typename T>
-__global__ void sum_of_squares_kernel(int64_t count, const T* x, double* partial) {
+// A sum a block, of f(x): with one block, the sum of everything.
+struct Square {
+  __device__ double operator()(double x) const { return x * x; }
+};
+struct Same {
+  __device__ double operator()(double x) const { return x; }
+};
+template <typename T, typename F>
+__global__ void sum_kernel(int64_t count, const T* x, F f, double* sums) {
   double sum = 0;
-  each_item(count, [&](int64_t i) {
-    const auto value = static_cast<double>(x[i]);
-    sum += value * value;
-  });
+  each_item(count, [&](int64_t i) { sum += f(static_cast<double>(x[i])); });
   sum = reduce_block(sum, Plus());
   if (threadIdx.x == 0) {
-    partial[blockIdx.x] = sum;
+    sums[blockIdx.x] = sum;
   }
 }
 
-__global__ void sum_kernel(int64_t count, const double* x, double* y) {
-  const double sum = reduce_items(count, 0.0, Plus(), [&](int64_t i) { return x[i]; });
-  if (threadIdx.x == 0) {
-    *y = sum;
-  }
+template <typename T, typename F>
+void sum_in_blocks(int64_t count, const T* x, int64_t blocks, F f, double* sums) {
+  launch(sum_kernel<T, F>, {dim3(static_cast<unsigned>(blocks)), dim3(block_size(count))}, count, x,
+         f, sums);
 }
 
 template <typename T>
@@ -233,12 +261,13 @@ void CudaBackend::sum_of_squares(const Tensor& x, const Tensor& y) {
     constexpr int64_t elements_a_block = 1 << 13;
     const int64_t blocks =
         std::clamp<int64_t>(cuda::divide_up(x.numel(), elements_a_block), 1, 1024);
-    const cuda::Scratch<double> partial(blocks);
-    cuda::launch(cuda::sum_of_squares_kernel<T>,
-                 {dim3(static_cast<unsigned>(blocks)), dim3(cuda::block_size(x.numel()))},
-                 x.numel(), x.data<T>(), partial.data());
-    cuda::launch(cuda::sum_kernel, {dim3(1), dim3(cuda::block_size(blocks))}, blocks,
-                 partial.data(), y.data<double>());
+    if (blocks == 1) {
+      cuda::sum_in_blocks(x.numel(), x.data<T>(), 1, cuda::Square(), y.data<double>());
+      return;
+    }
+    const cuda::Scratch<double> sums(blocks);
+    cuda::sum_in_blocks(x.numel(), x.data<T>(), blocks, cuda::Square(), sums.data());
+    cuda::sum_in_blocks(blocks, sums.data(), 1, cuda::Same(), y.data<double>());
   });
 }
 

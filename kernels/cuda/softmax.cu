@@ -1,56 +1,16 @@
-#include <cmath>
-
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/elements.h"
-#include "kernels/cuda/reduction.h"
+#include "kernels/cuda/softmax.h"
 
 namespace heed::kernels {
 namespace cuda {
-
-// The mask of a row-major tensor, or none: everything takes part.
-struct Mask {
-  const bool* data = nullptr;
-  Elements<1> elements;
-
-  explicit Mask(const Tensor& mask) {
-    if (mask.defined()) {
-      data = mask.data<bool>();
-      elements = Elements<1>(Loop<1>({&mask}));
-    }
-  }
-  __device__ bool at(int64_t i) const {
-    if (data == nullptr) {
-      return true;
-    }
-    int64_t offset[1];
-    elements.offsets(i, offset);
-    return data[offset[0]];
-  }
-};
 
 // A block a row. What a masked entry holds is never read.
 template <typename T>
 __global__ void softmax_kernel(int64_t width, const T* x, Mask mask, bool logarithm, T* y) {
   const int64_t first = int64_t{blockIdx.x} * width;
-  const auto value = [&](int64_t i) { return mask.at(first + i) ? x[first + i] : lowest<T>(); };
-  const T largest = reduce_items(width, lowest<T>(), Larger(), value);
-  const bool nothing = largest == lowest<T>();
-  T sum = 1;
-  if (!nothing) {
-    sum =
-        reduce_items(width, T{0}, Plus(), [&](int64_t i) { return std::exp(value(i) - largest); });
-  }
-  const T log_sum = std::log(sum);
-  for (int64_t i = threadIdx.x; i < width; i += blockDim.x) {
-    if (nothing) {
-      y[first + i] = logarithm ? lowest<T>() : T{0};
-    } else if (logarithm) {
-      // In two steps: the difference keeps the digits that a large logit would cost the sum.
-      y[first + i] = (value(i) - largest) - log_sum;
-    } else {
-      y[first + i] = std::exp(value(i) - largest) / sum;
-    }
-  }
+  softmax_row<T>(
+      width, logarithm, [&](int64_t i) { return mask.at(first + i) ? x[first + i] : lowest<T>(); },
+      [&](int64_t i, T result) { y[first + i] = result; });
 }
 
 // An entry that takes no part has y = 0; what its cotangent holds must not reach the others.

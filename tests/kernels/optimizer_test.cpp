@@ -29,6 +29,10 @@ Tensor gradient_of(int step, const Tensor& p) {
   return random_tensor(p.shape(), p.dtype(), static_cast<uint64_t>(10 + step));
 }
 
+std::vector<Updated> one_of(const Training& training, const Tensor& gradient) {
+  return {{training.p, gradient, training.first, training.second}};
+}
+
 // Every number relative to its own size: the states may be small.
 void expect_relative(const Tensor& actual, const std::vector<double>& expected, double tolerance) {
   const std::vector<double> values = actual.to_doubles();
@@ -59,7 +63,7 @@ TEST(Sgd, MatchesTheFormula) {
             v = rule.momentum * v + g[i] + rule.weight_decay * training.p_by_hand[i];
             training.p_by_hand[i] -= rule.learning_rate * v;
           }
-          tested().sgd_step(rule, training.p, gradient, training.first);
+          tested().sgd_step(rule, one_of(training, gradient));
         }
         // A velocity is a sum of numbers of both signs.
         expect_close(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
@@ -97,7 +101,7 @@ TEST(Adam, MatchesTheFormula) {
               p -= rule.learning_rate * m_hat / (std::sqrt(v_hat) + 1e-8);
             }
             rule.step = step;
-            tested().adam_step(rule, training.p, gradient, training.first, training.second);
+            tested().adam_step(rule, one_of(training, gradient));
           }
           expect_close(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
           expect_close(training.first, training.first_by_hand, 4 * tolerance_of(dtype));
@@ -115,7 +119,7 @@ TEST(Adam, FirstStepByHand) {
     const Tensor g = from_doubles({2, -2, 0}, {3}, dtype);
     const Tensor m = Tensor::zeros({3}, dtype);
     const Tensor v = Tensor::zeros({3}, dtype);
-    tested().adam_step({0.5, 0.9, 0.99, 2, 0.25, true, 1}, p, g, m, v);
+    tested().adam_step({0.5, 0.9, 0.99, 2, 0.25, true, 1}, std::vector<Updated>{{p, g, m, v}});
     expect_close(p, {0.625, 1.125, 0.875}, tolerance_of(dtype));
     expect_close(m, {0.2, -0.2, 0}, tolerance_of(dtype));
     expect_close(v, {0.04, 0.04, 0}, tolerance_of(dtype));
@@ -126,8 +130,8 @@ TEST(Adam, LateStepsNeedNoCorrection) {
   const Tensor p = from_doubles({1}, {1}, DType::f64);
   const Tensor m = from_doubles({3}, {1}, DType::f64);
   const Tensor v = from_doubles({4}, {1}, DType::f64);
-  tested().adam_step({0.1, 0.5, 0.5, 0, 0, true, 1'000'000'000'000}, p,
-                     from_doubles({1}, {1}, DType::f64), m, v);
+  tested().adam_step({0.1, 0.5, 0.5, 0, 0, true, 1'000'000'000'000},
+                     std::vector<Updated>{{p, from_doubles({1}, {1}, DType::f64), m, v}});
   expect_close(p, {1 - 0.1 * 2 / std::sqrt(2.5)}, 1e-14);
 }
 
@@ -150,10 +154,39 @@ TEST(Adadelta, MatchesTheFormula) {
             moved = rule.rho * moved + (1 - rule.rho) * delta * delta;
             training.p_by_hand[i] -= rule.learning_rate * delta;
           }
-          tested().adadelta_step(rule, training.p, gradient, training.first, training.second);
+          tested().adadelta_step(rule, one_of(training, gradient));
         }
         expect_matches(training, 8 * tolerance_of(dtype));
       }
+    }
+  }
+}
+
+// More parameters than a launch on a device takes, of other sizes each, as if they came alone.
+TEST(Optimizers, UpdateManyParametersInOneCall) {
+  using Step = void (*)(std::span<const Updated>);
+  for (const Step step : {Step([](std::span<const Updated> all) {
+                            tested().sgd_step({0.1, 0.9, 0.1}, all);
+                          }),
+                          Step([](std::span<const Updated> all) {
+                            tested().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, all);
+                          }),
+                          Step([](std::span<const Updated> all) {
+                            tested().adadelta_step({1, 0.95, 1e-6, 0.1}, all);
+                          })}) {
+    std::vector<Updated> together;
+    std::vector<Updated> alone;
+    for (int64_t i = 0; i < 67; ++i) {
+      for (std::vector<Updated>* all : {&together, &alone}) {
+        const Training training(i * 11 % 301, DType::f32);
+        all->push_back(one_of(training, gradient_of(static_cast<int>(i), training.p)).front());
+      }
+      step({&alone.back(), 1});
+    }
+    step(together);
+    for (size_t i = 0; i < alone.size(); ++i) {
+      EXPECT_EQ(together[i].p.to_doubles(), alone[i].p.to_doubles()) << i;
+      EXPECT_EQ(together[i].first.to_doubles(), alone[i].first.to_doubles()) << i;
     }
   }
 }
@@ -167,14 +200,13 @@ TEST(Optimizers, DoNotDependOnTheThreads) {
     };
   };
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    tested().sgd_step({0.1, 0.9, 0.1}, training.p, g, training.first);
+    tested().sgd_step({0.1, 0.9, 0.1}, one_of(training, g));
   }));
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    tested().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, training.p, g, training.first,
-                       training.second);
+    tested().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, one_of(training, g));
   }));
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    tested().adadelta_step({1, 0.95, 1e-6, 0.1}, training.p, g, training.first, training.second);
+    tested().adadelta_step({1, 0.95, 1e-6, 0.1}, one_of(training, g));
   }));
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/threads.h"
+#include "kernels/backend.h"
 #include "train/bench/growth.h"
 #include "train/bench/measure.h"
 #include "train/commands/commands.h"
@@ -21,6 +22,7 @@ struct Options {
   std::vector<std::string> presets;
   double seconds = 5;
   int64_t threads = 0;
+  std::string device = "cpu";
   bool json = false;
   std::string growth;  // picture
 };
@@ -49,6 +51,7 @@ std::vector<const BenchPreset*> chosen(const Options& options) {
 nlohmann::ordered_json to_json(const BenchPreset& preset, const BenchResult& result) {
   nlohmann::ordered_json json = {
       {"preset", preset.name},
+      {"device", device_name(default_device())},
       {"threads", thread_count()},
       {"runs", result.runs},
       {"seconds_per_step", result.seconds_per_step},
@@ -104,6 +107,9 @@ void run_bench(const Options& options) {
       options.growth.empty() || (options.presets.empty() && !options.json), "heed",
       "--growth varies gpt-small and prints a table: give it without PRESET and --json");
   use_threads(options.threads);
+  const Device device = parse_device(options.device);
+  static_cast<void>(kernels::backend(device));  // throws when it is not there
+  set_default_device(device);
   options.growth.empty() ? run_presets(options) : run_growth(options);
 }
 
@@ -133,6 +139,7 @@ void add_bench_command(CLI::App& program) {
   command->add_option("--threads", options->threads, "Threads; 0 = the cores this process may use")
       ->check(CLI::Range(0, 4096))
       ->type_name("N");
+  command->add_option("--device", options->device, "cpu or cuda (default: cpu)")->type_name("D");
   command->add_flag("--json", options->json, "Print one JSON object a preset");
   command
       ->add_option(

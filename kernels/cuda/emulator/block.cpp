@@ -166,8 +166,10 @@ class Runner {
       threads_[static_cast<size_t>(i)].index = {n % size.x, n / size.x % size.y,
                                                 n / size.x / size.y};
     }
-    // Nothing is known of shared memory when a block begins.
-    shared_.assign(config.dynamicSmemBytes / sizeof(std::max_align_t) + 1, poison());
+    // Nothing is known of shared memory when a block begins, and nothing lies behind it.
+    const size_t units =
+        (config.dynamicSmemBytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
+    shared_ = std::vector<std::max_align_t>(units, poison());
     waiting_ = finished_ = or_now_ = 0;
     ::blockIdx = block;
     ::blockDim = size;

@@ -96,11 +96,19 @@ HEED_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int 
 HEED_EXPORT cudaError_t cudaDriverGetVersion(int* version);
 HEED_EXPORT cudaError_t cudaRuntimeGetVersion(int* version);
 
-// Work is done by the time a call returns.
+// Work is done by the time a call returns, but for copies from pinned memory: those wait until the
+// stream or an event behind them is waited for, or something else comes behind them.
 using cudaStream_t = struct EmulatedStream*;
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 HEED_EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 HEED_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+
+using cudaEvent_t = struct EmulatedEvent*;
+inline constexpr unsigned cudaEventDisableTiming = 2;
+HEED_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
+HEED_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+HEED_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event);
+HEED_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event);
 
 enum cudaMemcpyKind {
   cudaMemcpyHostToDevice = 1,
@@ -109,6 +117,9 @@ enum cudaMemcpyKind {
 };
 HEED_EXPORT cudaError_t cudaMalloc(void** pointer, size_t bytes);
 HEED_EXPORT cudaError_t cudaFree(void* pointer);
+inline constexpr unsigned cudaHostAllocDefault = 0;
+HEED_EXPORT cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags);
+HEED_EXPORT cudaError_t cudaFreeHost(void* pointer);
 HEED_EXPORT cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream);
 HEED_EXPORT cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
 HEED_EXPORT cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "core/export.h"
@@ -32,6 +33,13 @@ class HEED_EXPORT DeviceAccess {
 void check_bounds();
 // Whether all of it lies in one allocation.
 bool on_device(const void* pointer, size_t bytes);
+
+// Whether all of it is host memory from cudaHostAlloc.
+bool is_pinned(const void* pointer, size_t bytes);
+// Work for the stream, to be done no earlier than it has to be: when something comes behind it that
+// is not put off (catch_up), or an event behind it is waited for.
+void put_off(std::function<void()> work);
+void catch_up();
 
 // Bytes that allocations hold now, and the most since reset_peak.
 struct MemoryUse {

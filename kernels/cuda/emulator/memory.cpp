@@ -207,7 +207,10 @@ void fail(std::string_view what) {
   std::abort();
 }
 
-DeviceAccess::DeviceAccess() { memory().open(); }
+DeviceAccess::DeviceAccess() {
+  catch_up();
+  memory().open();
+}
 DeviceAccess::~DeviceAccess() { memory().close(); }
 
 void check_bounds() { memory().check_some(); }
@@ -224,6 +227,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   return *pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 cudaError_t cudaFree(void* pointer) {
+  heed::emulator::catch_up();
   return pointer == nullptr || memory().release(pointer) ? cudaSuccess : cudaErrorInvalidValue;
 }
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
@@ -231,7 +235,8 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
 }
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
 
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
   const bool to_device = kind != cudaMemcpyDeviceToHost;
   const bool from_device = kind != cudaMemcpyHostToDevice;
   if (bytes == 0) {
@@ -241,17 +246,27 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
       heed::emulator::on_device(from, bytes) != from_device) {
     return cudaErrorInvalidValue;
   }
-  std::memmove(to_device ? memory().view(to) : to, from_device ? memory().view(from) : from, bytes);
+  const auto copy = [=, view = to_device ? memory().view(to) : to] {
+    std::memmove(view, from_device ? memory().view(from) : from, bytes);
+  };
+  if (heed::emulator::is_pinned(from, bytes)) {
+    heed::emulator::put_off(copy);
+  } else {
+    heed::emulator::catch_up();
+    copy();
+  }
   return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t result = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  heed::emulator::catch_up();
+  return result;
 }
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t) {
   if (!heed::emulator::on_device(pointer, bytes)) {
     return cudaErrorInvalidValue;
   }
+  heed::emulator::catch_up();
   std::memset(memory().view(pointer), value, bytes);
   return cudaSuccess;
 }

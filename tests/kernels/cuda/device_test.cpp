@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -54,6 +56,21 @@ TEST_F(CudaBackend, CountsMemory) {
   EXPECT_EQ(memory.statistics().peak_in_use, before + 4000);
 }
 
+// More uploads on end than the ring of pinned memory holds, and one that goes round it.
+TEST_F(CudaBackend, UploadsArriveAsTheyWere) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 9; ++i) {
+    tensors.push_back(Tensor::full({5}, i, DType::f32, cuda));
+  }
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(tensors[static_cast<size_t>(i)].to_doubles(), std::vector<double>(5, i));
+  }
+  std::vector<float> many(1'500'000);
+  std::iota(many.begin(), many.end(), 0.0F);
+  const Shape shape = {static_cast<int64_t>(many.size())};
+  EXPECT_EQ(Tensor::from_vector(many, shape, cuda).to_vector<float>(), many);
+}
+
 TEST_F(CudaBackend, SaysWhenThereIsNoMoreMemory) {
   const int64_t in_use = device_memory(cuda).statistics().in_use;
   EXPECT_EQ(heed::test::error_of([] { Tensor::zeros({int64_t{1} << 40}, DType::f32, cuda); }),
@@ -78,11 +95,12 @@ struct Attended {
 };
 
 // Attention of the numbers of a stream, causal, on a device and in a dtype.
-Attended attend(Device device, DType dtype, int64_t queries, int64_t keys, int64_t width) {
+Attended attend(Device device, DType dtype, int64_t queries, int64_t keys, int64_t width,
+                int64_t heads = 2) {
   const auto random = [&](int64_t length, uint64_t stream) {
-    return Tensor::from_vector(
-        test::random_tensor({1, 2, length, width}, DType::f32, stream).to_vector<float>(),
-        {1, 2, length, width}, device);
+    const Shape shape = {1, heads, length, width};
+    return Tensor::from_vector(test::random_tensor(shape, DType::f32, stream).to_vector<float>(),
+                               shape, device);
   };
   const auto in = [&](const Tensor& x) {
     const Tensor converted = Tensor::empty(x.shape(), dtype, device);
@@ -93,7 +111,7 @@ Attended attend(Device device, DType dtype, int64_t queries, int64_t keys, int64
   const Tensor query = in(random(queries, 1)), key = in(random(keys, 2)),
                value = in(random(keys, 3)), dy = in(random(queries, 4));
   const AttentionRule rule{1 / std::sqrt(static_cast<double>(width)), true, 0, {}};
-  const Tensor y = out(query.shape()), log_sum = out({1, 2, queries});
+  const Tensor y = out(query.shape()), log_sum = out({1, heads, queries});
   const Tensor dquery = out(query.shape()), dkey = out(key.shape()), dvalue = out(value.shape());
   backend(device).attention(query, key, value, {}, {}, rule, y, log_sum);
   backend(device).attention_backward(query, key, value, {}, {}, rule, y, log_sum, dy, dquery, dkey,
@@ -122,6 +140,27 @@ TEST_F(CudaBackend, AttentionIsAboutAsExactAsOnTheCpu) {
     EXPECT_LE(largest_error(card.dkey, exact.dkey), 3 * largest_error(cpu.dkey, exact.dkey));
     EXPECT_LE(largest_error(card.dvalue, exact.dvalue),
               3 * largest_error(cpu.dvalue, exact.dvalue));
+  }
+}
+
+// Query, key, value and dy, y and the gradients, the log-sums and one number more a row: nothing of
+// the lengths' product. On the emulated device a square of 16384 would take minutes, so that the
+// longest come one at a time; there too a product of lengths would be the larger part.
+TEST_F(CudaBackend, MemoryOfAttentionGrowsWithTheLengths) {
+  std::vector<std::pair<int64_t, int64_t>> lengths = {
+      {1024, 1024}, {4096, 1024}, {16384, 64}, {64, 16384}};
+  if (!backend(cuda).description().starts_with("emulated")) {
+    lengths.insert(lengths.end(), {{4096, 4096}, {16384, 16384}});
+  }
+  DeviceMemory& memory = device_memory(cuda);
+  constexpr int64_t width = 16;
+  for (const auto& [queries, keys] : lengths) {
+    const int64_t before = memory.statistics().in_use;
+    memory.reset_peak();
+    attend(cuda, DType::f32, queries, keys, width, 1);
+    EXPECT_EQ(memory.statistics().peak_in_use - before,
+              4 * (4 * width * (queries + keys) + 2 * queries))
+        << queries << " queries, " << keys << " keys";
   }
 }
 

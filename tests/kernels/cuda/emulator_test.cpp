@@ -242,6 +242,24 @@ TEST(Emulator, SharedMemoryBeginsAsNaN) {
   EXPECT_TRUE(std::isnan(y.values().front()));
 }
 
+#ifdef __SANITIZE_ADDRESS__
+__global__ void read_shared(float* y, unsigned offset) {
+  __shared__ float tile[32];
+  tile[threadIdx.x] = 0;
+  y[threadIdx.x] = tile[threadIdx.x + offset];
+}
+
+// Dynamic shared memory by AddressSanitizer, a static array by UndefinedBehaviorSanitizer.
+TEST(EmulatorDeathTest, AnIndexOutOfSharedMemoryEndsTheProgram) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const Floats y(33);
+  EXPECT_EQ(run(read_unwritten_shared, 1, 32, 128, y.data()), cudaSuccess);
+  EXPECT_DEATH(run(read_unwritten_shared, 1, 33, 128, y.data()), "AddressSanitizer");
+  EXPECT_EQ(run(read_shared, 1, 32, 0, y.data(), 0U), cudaSuccess);
+  EXPECT_DEATH(run(read_shared, 1, 32, 0, y.data(), 1U), "index 32 out of bounds");
+}
+#endif
+
 TEST(Emulator, RefusesWhatACardRefuses) {
   const Floats y(32);
   EXPECT_EQ(run(fill, 1, 1025, 0, y.data(), 32U), cudaErrorInvalidConfiguration);
@@ -255,6 +273,30 @@ TEST(Emulator, RefusesWhatACardRefuses) {
   EXPECT_EQ(cudaFree(&host), cudaErrorInvalidValue);
   void* more = nullptr;
   EXPECT_EQ(cudaMalloc(&more, size_t{1} << 40), cudaErrorMemoryAllocation);
+}
+
+// A copy from pinned memory is made as late as it may be: what the host writes there meanwhile
+// shows.
+TEST(Emulator, PinnedMemoryThatIsUsedAgainTooEarlyShows) {
+  for (const bool waits : {true, false}) {
+    void* pinned = nullptr;
+    ASSERT_EQ(cudaHostAlloc(&pinned, 8 * sizeof(float), cudaHostAllocDefault), cudaSuccess);
+    auto* const values = static_cast<float*>(pinned);
+    cudaEvent_t copied = nullptr;
+    ASSERT_EQ(cudaEventCreateWithFlags(&copied, cudaEventDisableTiming), cudaSuccess);
+    const Floats x(8);
+    std::fill_n(values, 8, 1.0F);
+    EXPECT_EQ(cudaMemcpyAsync(x.data(), pinned, 8 * sizeof(float), cudaMemcpyHostToDevice, nullptr),
+              cudaSuccess);
+    EXPECT_EQ(cudaEventRecord(copied, nullptr), cudaSuccess);
+    if (waits) {
+      EXPECT_EQ(cudaEventSynchronize(copied), cudaSuccess);
+    }
+    std::fill_n(values, 8, 2.0F);
+    EXPECT_EQ(x.values(), std::vector<float>(8, waits ? 1.0F : 2.0F));
+    EXPECT_EQ(cudaEventDestroy(copied), cudaSuccess);
+    EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
+  }
 }
 
 TEST(Emulator, CountsItsMemory) {
