@@ -173,7 +173,7 @@ TEST_F(Commands, UnknownWords) {
                  "[gradcheck] there is no op called 'gru_cel'; did you mean 'gru_cell'?\n");
   expect_refused({"gradcheck", "attention"},
                  "[gradcheck] there is no op called 'attention'; did you mean "
-                 "'scaled_dot_product_attention'?\n");
+                 "'additive_attention' or 'scaled_dot_product_attention'?\n");
   expect_refused(
       {"gradcheck", "soft"},
       "[gradcheck] there is no op called 'soft'; did you mean 'log_softmax' or 'softmax'?\n");
