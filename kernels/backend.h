@@ -130,7 +130,8 @@ class HEED_EXPORT Backend {
   virtual void linear(const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) = 0;
 
   // --- rows of a table ------------------------------------------------------------------------
-  // y[i] = table[ids[i]]: table (V, C) dense, ids (N) i32 dense within [0, V), y (N, C).
+  // y[i] = table[ids[i]]: table (V, C), ids (N) i32 dense within [0, V), y (N, C). Rows of table
+  // and y are dense, at any distance.
   virtual void gather_rows(const Tensor& table, const Tensor& ids, const Tensor& y) = 0;
   // dtable[ids[i]] += dy[i], in ascending i for each row: dtable (V, C) was zeroed by the caller.
   // A row `skip` (or none: -1) gets nothing.

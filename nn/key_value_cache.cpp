@@ -1,11 +1,11 @@
 #include "nn/key_value_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "autograd/autograd.h"
 #include "core/error.h"
 #include "kernels/backend.h"
-#include "nn/sequence.h"
 
 namespace heed::nn {
 namespace {
@@ -55,6 +55,42 @@ void append_to(Tensor& memory, int64_t length, const Tensor& further, const char
   write(memory, length, further);
 }
 
+// Memory like `like` for `count` rows: the first ones of `spare` where it is so.
+Tensor room_for(int64_t count, const Tensor& like, const Tensor& spare) {
+  Shape shape = like.shape();
+  shape[0] = count;
+  if (spare.defined() && spare.dim(0) >= count && spare.dim(positions) == shape[positions]) {
+    return spare.as_strided(shape, spare.strides(), spare.offset());
+  }
+  return Tensor::empty(shape, like.dtype(), like.device());
+}
+
+// The filled part of each head of each row as a row of its own.
+Tensor filled(const Tensor& memory, int64_t length) {
+  const Shape& shape = memory.shape();
+  return memory.as_strided({shape[0] * shape[1], length * shape[3]}, {shape[2] * shape[3], 1},
+                           memory.offset());
+}
+
+void select_filled(Tensor& memory, Tensor& spare, int64_t length,
+                   const std::vector<int32_t>& rows) {
+  const int64_t heads = memory.dim(1);
+  std::vector<int32_t> ids;
+  for (const int32_t row : rows) {
+    HEED_CHECK(row >= 0 && row < memory.dim(0), "cache", "there is no row {} among {}", row,
+               memory.dim(0));
+    for (int64_t head = 0; head < heads; ++head) {
+      ids.push_back(static_cast<int32_t>(row * heads + head));
+    }
+  }
+  Tensor selected = room_for(std::ssize(rows), memory, spare);
+  kernels::backend(memory).gather_rows(filled(memory, length),
+                                       Tensor::from_vector(ids, {std::ssize(ids)}, memory.device()),
+                                       filled(selected, length));
+  selected.bump_version();
+  spare = std::exchange(memory, selected);
+}
+
 }  // namespace
 
 KeysValues KeyValueCache::append(const KeysValues& further) {
@@ -66,7 +102,8 @@ KeysValues KeyValueCache::append(const KeysValues& further) {
 
 void KeyValueCache::select(const std::vector<int32_t>& rows) {
   if (length_ > 0) {
-    memory_ = {select_rows(memory_.keys, rows), select_rows(memory_.values, rows)};
+    select_filled(memory_.keys, spare_.keys, length_, rows);
+    select_filled(memory_.values, spare_.values, length_, rows);
   }
 }
 

@@ -19,14 +19,17 @@ struct KeysValues {
 class HEED_EXPORT KeyValueCache {
  public:
   int64_t length() const { return length_; }
-  // Further positions (B, H, n, .), any strides; returns views of all positions so far.
+  // Further positions (B, H, n, .), any strides; returns views of all positions so far, good until
+  // the next call.
   // Throws Error when shapes do not fit those before, or when a graph would be lost.
   KeysValues append(const KeysValues& further);
-  // Keeps these rows of the batch, in this order; a row may be named several times.
+  // Keeps these rows of the batch, in this order; a row may be named several times. Copies what is
+  // filled into the memory that the selection before left.
   void select(const std::vector<int32_t>& rows);
 
  private:
   KeysValues memory_;  // (B, H, capacity, .)
+  KeysValues spare_;   // of a batch no smaller, or none yet
   int64_t length_ = 0;
 };
 

@@ -243,36 +243,44 @@ void row_products(const Strided<T>& a, const Strided<T>& b, int64_t rows, int64_
   }
 }
 
-template <typename T>
-void add_rows(const T* factors, const Strided<T>& x, int64_t rows, int64_t columns, T* sum) {
+// Columns begin .. begin + vectors * lanes of add_rows, their sums in registers while rows pass by.
+template <int vectors, typename T>
+void add_rows_part(const T* factors, const T* HWY_RESTRICT x, int64_t row_stride, int64_t rows,
+                   T* HWY_RESTRICT sum) {
   const Tag<T> d;
-  constexpr int64_t vectors = 4;  // of the sum, in registers while the rows pass by
-  int64_t begin = 0;
-  const int64_t step = vectors * lanes<T>();
-  for (; x.column_stride == 1 && begin + step <= columns; begin += step) {
-    hn::Vec<Tag<T>> sums[vectors];
+  hn::Vec<Tag<T>> sums[vectors];
 #pragma GCC unroll 4
-    for (int64_t j = 0; j < vectors; ++j) {
-      sums[j] = hn::LoadU(d, sum + begin + j * lanes<T>());
-    }
-    for (int64_t r = 0; r < rows; ++r) {
-      if (factors[r] != 0) {
-        const T* row = x.data + r * x.row_stride + begin;
+  for (int64_t j = 0; j < vectors; ++j) {
+    sums[j] = hn::LoadU(d, sum + j * lanes<T>());
+  }
+  for (int64_t r = 0; r < rows; ++r, x += row_stride) {
+    if (factors[r] != 0) {
 #pragma GCC unroll 4
-        for (int64_t j = 0; j < vectors; ++j) {
-          const auto values = hn::LoadU(d, row + j * lanes<T>());
-          sums[j] = hn::MulAdd(hn::Set(d, factors[r]), values, sums[j]);
-        }
+      for (int64_t j = 0; j < vectors; ++j) {
+        sums[j] = hn::MulAdd(hn::Set(d, factors[r]), hn::LoadU(d, x + j * lanes<T>()), sums[j]);
       }
     }
+  }
 #pragma GCC unroll 4
-    for (int64_t j = 0; j < vectors; ++j) {
-      hn::StoreU(sums[j], d, sum + begin + j * lanes<T>());
+  for (int64_t j = 0; j < vectors; ++j) {
+    hn::StoreU(sums[j], d, sum + j * lanes<T>());
+  }
+}
+
+template <typename T>
+void add_rows(const T* factors, const Strided<T>& x, int64_t rows, int64_t columns, T* sum) {
+  int64_t c = 0;
+  if (x.column_stride == 1) {
+    for (; c + 4 * lanes<T>() <= columns; c += 4 * lanes<T>()) {
+      add_rows_part<4>(factors, x.data + c, x.row_stride, rows, sum + c);
+    }
+    for (; c + lanes<T>() <= columns; c += lanes<T>()) {
+      add_rows_part<1>(factors, x.data + c, x.row_stride, rows, sum + c);
     }
   }
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = begin; c < columns && factors[r] != 0; ++c) {
-      sum[c] += factors[r] * x.data[r * x.row_stride + c * x.column_stride];
+    for (int64_t rest = c; rest < columns && factors[r] != 0; ++rest) {
+      sum[rest] += factors[r] * x.data[r * x.row_stride + rest * x.column_stride];
     }
   }
 }

@@ -13,12 +13,14 @@ void CpuBackend::gather_rows(const Tensor& table, const Tensor& ids, const Tenso
   const int64_t width = table.dim(1);
   dispatch_floating("gather_rows", table.dtype(), [&]<typename T>(T) {
     const T* from = table.data<T>();
+    const int64_t from_stride = table.strides()[0];
     const int32_t* pid = ids.data<int32_t>();
     T* to = y.data<T>();
+    const int64_t to_stride = y.strides()[0];
     parallel_for(ids.numel(), std::max<int64_t>(1, elementwise_grain / std::max<int64_t>(1, width)),
                  [&](int64_t begin, int64_t end) {
                    for (int64_t i = begin; i < end; ++i) {
-                     std::copy_n(from + pid[i] * width, width, to + i * width);
+                     std::copy_n(from + pid[i] * from_stride, width, to + i * to_stride);
                    }
                  });
   });

@@ -9,10 +9,11 @@ constexpr int sorted_at_once = 256;
 
 // A block an id.
 template <typename T>
-__global__ void gather_rows_kernel(int64_t width, const T* table, const int32_t* ids, T* y) {
-  const T* row = table + int64_t{ids[blockIdx.x]} * width;
+__global__ void gather_rows_kernel(int64_t width, const T* table, int64_t table_stride,
+                                   const int32_t* ids, T* y, int64_t y_stride) {
+  const T* row = table + int64_t{ids[blockIdx.x]} * table_stride;
   for (int64_t c = threadIdx.x; c < width; c += blockDim.x) {
-    y[int64_t{blockIdx.x} * width + c] = row[c];
+    y[int64_t{blockIdx.x} * y_stride + c] = row[c];
   }
 }
 
@@ -64,7 +65,8 @@ __global__ void add_runs_kernel(int64_t count, int64_t width, const T* dy, const
 void CudaBackend::gather_rows(const Tensor& table, const Tensor& ids, const Tensor& y) {
   dispatch_floating("gather_rows", table.dtype(), [&]<typename T>(T) {
     cuda::launch(cuda::gather_rows_kernel<T>, cuda::block_a_row(ids.numel(), table.dim(1)),
-                 table.dim(1), table.data<T>(), ids.data<int32_t>(), y.data<T>());
+                 table.dim(1), table.data<T>(), table.strides()[0], ids.data<int32_t>(),
+                 y.data<T>(), y.strides()[0]);
   });
 }
 

@@ -22,6 +22,16 @@ TEST(GatherRows, CopiesTheRowsNamed) {
   tested().gather_rows(Tensor::zeros({3, 0}), ids_of({1}), unset({1, 0}, DType::f32));
 }
 
+TEST(GatherRows, ReadsAndWritesRowsAtAnyDistance) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor table = from_doubles({1, 2, 0, 3, 4, 0, 5, 6, 0}, {3, 3}, dtype);
+    const Tensor y = Tensor::zeros({2, 5}, dtype);
+    tested().gather_rows(table.as_strided({3, 2}, {3, 1}, 0), ids_of({2, 0}),
+                         y.as_strided({2, 2}, {5, 1}, 1));
+    expect_close(y, {0, 5, 6, 0, 0, 0, 1, 2, 0, 0}, 0);
+  }
+}
+
 TEST(ScatterAddRows, AddsUpRepeatedRowsAndSkipsOne) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Tensor dy = from_doubles({1, 2, 3, 4, 5, 6, 7, 8}, {4, 2}, dtype);

@@ -58,6 +58,26 @@ TEST(KeyValueCache, SelectedRowsContinueOnTheirOwn) {
   expect_close(all.values, concat({select_rows(held.values, {1, 1, 0}), further.values}, 2), 0);
 }
 
+// Each selection writes over what the one before left; fewer rows, and more room, in between.
+TEST(KeyValueCache, SelectsAgainAndAgain) {
+  KeyValueCache cache;
+  Tensor keys = some(3, 1).keys;
+  Tensor values = some(3, 1).values;
+  cache.append({keys, values});
+  for (const auto& rows :
+       std::vector<std::vector<int32_t>>{{1, 0}, {0, 0, 1, 1}, {3, 0, 2, 2}, {2, 1}, {1, 1}, {1}}) {
+    cache.select(rows);
+    const auto batch = static_cast<int64_t>(rows.size());
+    const KeysValues further = {random_tensor({batch, 3, 9, 4}, DType::f32, 7),
+                                random_tensor({batch, 3, 9, 5}, DType::f32, 8)};
+    const KeysValues all = cache.append(further);
+    keys = concat({select_rows(keys, rows), further.keys}, 2);
+    values = concat({select_rows(values, rows), further.values}, 2);
+    expect_close(all.keys, keys, 0);
+    expect_close(all.values, values, 0);
+  }
+}
+
 TEST(KeyValueCache, RefusesWhatDoesNotFit) {
   KeyValueCache cache;
   cache.append(some(3, 1));
