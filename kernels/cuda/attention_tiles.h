@@ -162,7 +162,8 @@ __device__ void finish_scores(const AttentionCall<T>& call, int64_t head, int64_
   }
 }
 
-// Draws which weights of the tile at (l, s) dropout keeps: a row is 64 numbers on end.
+// Draws which weights of the tile at (l, s) dropout keeps: a row is 64 numbers on end. The barriers
+// of the products around it keep writing and reading apart.
 template <typename T>
 __device__ void draw_kept(const AttentionCall<T>& call, int64_t head, int64_t l, int64_t s,
                           TileMemory<T>& memory) {
@@ -176,7 +177,6 @@ __device__ void draw_kept(const AttentionCall<T>& call, int64_t head, int64_t l,
     call.dropout.each_of_block(first, tile, e % blocks,
                                [&](int64_t column, bool kept) { memory.kept[row][column] = kept; });
   }
-  __syncthreads();
 }
 
 // 0 for a weight that dropout takes away, 1 / (1 - p) for the others.
