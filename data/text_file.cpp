@@ -116,25 +116,17 @@ std::string_view repaired(std::string_view line, int64_t number, const std::stri
   return replaced;
 }
 
-TextFile all_lines(TextReader& reader) {
-  TextFile file;
-  file.name = reader.name();
-  while (const auto line = reader.next()) {
-    file.lines.emplace_back(*line);
-  }
-  file.repairs = reader.repairs();
-  return file;
-}
-
 }  // namespace
 
-TextReader::TextReader(std::shared_ptr<const InputFile> file, InvalidUtf8 policy)
+TextReader::TextReader(std::shared_ptr<const InputFile> file, InvalidUtf8 policy, EmptyText empty)
     : file_(std::move(file)), name_(file_->path()), policy_(policy) {
   shown_ = std::chrono::steady_clock::now();
   refill();
-  HEED_CHECK_INPUT(!window_.empty(), "data", "{} is empty", name_);
+  const bool may_be_empty = empty == EmptyText::allowed;
+  HEED_CHECK_INPUT(may_be_empty || !window_.empty(), "data", "{} is empty", name_);
   begin();
-  HEED_CHECK_INPUT(!window_.empty(), "data", "{} is empty but for a byte order mark", name_);
+  HEED_CHECK_INPUT(may_be_empty || !window_.empty(), "data",
+                   "{} is empty but for a byte order mark", name_);
 }
 
 TextReader::TextReader(std::string_view bytes, std::string name, InvalidUtf8 policy)
@@ -239,7 +231,12 @@ void TextReader::log_repairs() const {
 
 TextFile parse_text(std::string_view bytes, const std::string& name, InvalidUtf8 policy) {
   TextReader reader(bytes, name, policy);
-  return all_lines(reader);
+  TextFile file;
+  while (const auto line = reader.next()) {
+    file.lines.emplace_back(*line);
+  }
+  file.repairs = reader.repairs();
+  return file;
 }
 
 std::string parse_line(std::string_view line, size_t number, const std::string& name,
@@ -247,13 +244,6 @@ std::string parse_line(std::string_view line, size_t number, const std::string& 
   TextRepairs repairs;
   std::string replaced;
   return std::string(repaired(line, static_cast<int64_t>(number), name, policy, repairs, replaced));
-}
-
-TextFile read_text_file(const std::string& path, InvalidUtf8 policy) {
-  TextReader reader(std::make_shared<InputFile>("data", path), policy);
-  TextFile file = all_lines(reader);
-  reader.log_repairs();
-  return file;
 }
 
 }  // namespace heed::data

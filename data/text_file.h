@@ -16,6 +16,7 @@
 namespace heed::data {
 
 enum class InvalidUtf8 { error, replace };
+enum class EmptyText { error, allowed };
 
 // What reading took away or replaced.
 struct TextRepairs {
@@ -24,13 +25,14 @@ struct TextRepairs {
 };
 
 // The lines of a text one after another, a megabyte of it in memory at a time. Throws InputError
-// naming file, line and byte, and the remedy, for what is no UTF-8 text: a folder, an empty file,
-// UTF-16 or UTF-32, compressed and other binary files, HTML, lines ended by CR alone, a line over
-// 16 MiB, invalid UTF-8 (unless it is to be replaced), a file that changes meanwhile.
+// naming file, line and byte, and the remedy, for what is no UTF-8 text: a folder, an empty file
+// (unless that is allowed), UTF-16 or UTF-32, compressed and other binary files, HTML, lines ended
+// by CR alone, a line over 16 MiB, invalid UTF-8 (unless it is to be replaced), a file that changes
+// meanwhile.
 class HEED_EXPORT TextReader {
  public:
   explicit TextReader(std::shared_ptr<const InputFile> file,
-                      InvalidUtf8 policy = InvalidUtf8::error);
+                      InvalidUtf8 policy = InvalidUtf8::error, EmptyText empty = EmptyText::error);
   // Bytes already at hand; may be none. They have to outlive the reader.
   TextReader(std::string_view bytes, std::string name, InvalidUtf8 policy = InvalidUtf8::error);
   TextReader(const TextReader&) = delete;  // what is to come lies in its buffer
@@ -65,16 +67,11 @@ class HEED_EXPORT TextReader {
 };
 
 struct TextFile {
-  std::string name;                // as the user named it, for messages
   std::vector<std::string> lines;  // without their ends; a missing last newline is no matter
   TextRepairs repairs;
 };
 
-// All lines at once. Throws as TextReader does, and for a missing file.
-HEED_EXPORT TextFile read_text_file(const std::string& path,
-                                    InvalidUtf8 policy = InvalidUtf8::error);
-
-// The same for bytes already at hand (standard input, say).
+// All lines of bytes already at hand. Throws as TextReader does.
 HEED_EXPORT TextFile parse_text(std::string_view bytes, const std::string& name,
                                 InvalidUtf8 policy = InvalidUtf8::error);
 

@@ -146,10 +146,10 @@ Evaluation evaluate(Translator& translator, const EncodedCorpus& corpus,
     result.hypotheses.push_back(scored_hypothesis(options, std::move(translations.front())));
   }
   // A model that reads and writes lower case is scored so, and the signature says it.
-  BleuOptions bleu_options = options.bleu;
-  bleu_options.lowercase = bleu_options.lowercase || translator.config.data.lowercase;
-  result.bleu = bleu(result.hypotheses, result.references, bleu_options);
-  result.chrf = chrf(result.hypotheses, result.references, {bleu_options.lowercase});
+  result.bleu_options = options.bleu;
+  result.bleu_options.lowercase |= translator.config.data.lowercase;
+  result.bleu = bleu(result.hypotheses, result.references, result.bleu_options);
+  result.chrf = chrf(result.hypotheses, result.references, {result.bleu_options.lowercase});
   result.exact = exact_match(result.hypotheses, result.respaced_references);
   result.alignment_accuracy = alignment_accuracy(translator, corpus);
   return result;

@@ -22,6 +22,7 @@ struct EvaluationOptions {
 
 struct Evaluation {
   CorpusLoss loss;
+  BleuOptions bleu_options;  // lower case where the model reads and writes it
   BleuScore bleu;
   ChrfScore chrf;
   double exact = 0;  // fraction of sentences that come out exactly as the reference

@@ -25,6 +25,17 @@ using ::testing::IsEmpty;
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 
+TextFile read_text_file(const std::string& path, InvalidUtf8 policy = InvalidUtf8::error) {
+  TextReader reader(std::make_shared<InputFile>("data", path), policy);
+  TextFile file;
+  while (const auto line = reader.next()) {
+    file.lines.emplace_back(*line);
+  }
+  file.repairs = reader.repairs();
+  reader.log_repairs();
+  return file;
+}
+
 class TextFiles : public ScratchFolder {
  protected:
   std::string reading(const std::string& file) const {
@@ -227,6 +238,14 @@ TEST_F(TextFiles, AFileThatChangesWhileItIsReadIsRefused) {
               }
             }),
             "[data] moving.txt was written to while it was read; start again when it stands still");
+}
+
+TEST_F(TextFiles, AnEmptyFileHasNoLinesWhereThatIsAllowed) {
+  for (const char* content : {"", "\uFEFF"}) {
+    TextReader reader(std::make_shared<InputFile>("data", write("empty.txt", content)),
+                      InvalidUtf8::error, EmptyText::allowed);
+    EXPECT_EQ(reader.next(), std::nullopt);
+  }
 }
 
 TEST_F(TextFiles, APipeIsReadAsAFileIs) {

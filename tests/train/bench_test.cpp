@@ -69,6 +69,25 @@ TEST(Bench, PrintsOneObjectAPreset) {
   EXPECT_GT(values["peak_rss_mib"], values["extra_mib"]);
 }
 
+// The process keeps the peak of what it did before.
+TEST(Bench, ThePeakOfTheProcessIsToldOfASinglePreset) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      Program(folder, {"bench", "gpt-small", "gpt-small", "--seconds", "0.01", "--json"}, "")
+          .wait();
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("extra_mib"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("peak_rss_mib"), std::string::npos) << outcome.out;
+}
+
+TEST(Bench, DrawsPicturesAlone) {
+  const TemporaryFolder folder;
+  const Outcome outcome = Program(folder, {"bench", "--growth", "growth.png"}, "").wait();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err,
+            "[heed] --growth is growth.png: a name ending in .svg (a picture) is expected\n");
+}
+
 TEST(Bench, NamesTheNearestPreset) {
   const TemporaryFolder folder;
   const Outcome outcome = Program(folder, {"bench", "gpt-smal"}, "").wait();

@@ -2,73 +2,29 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/file.h"
-#include "tests/support/temporary_folder.h"
 #include "tests/train/run_program.h"
+#include "tests/train/tiny_run.h"
 
 namespace heed::test {
 namespace {
 
 using nlohmann::json;
 
-constexpr const char* tiny_config = R"([run]
-name = "tiny"
-log_every = 1
-[data]
-train = "grammar:200:3-6"
-validation = "grammar:20:3-6"
-test = "grammar:20:3-6"
-[model]
-width = 8
-[train]
-steps = 3
-)";
-
-class Commands : public testing::Test {
+class Commands : public TinyRun {
  protected:
-  // One training serves all tests: runs/tiny.
-  static void SetUpTestSuite() {
-    folder_ = new TemporaryFolder;
-    write_file("test", *folder_ / "tiny.toml", tiny_config);
-    training_ = run({"train", "tiny.toml"});
-  }
-  static void TearDownTestSuite() {
-    delete folder_;
-    folder_ = nullptr;
-  }
-  void SetUp() override { ASSERT_EQ(training_.code, 0) << training_.err; }
-
-  static Outcome run(const Arguments& arguments, const std::string& input = "") {
-    return Program(*folder_, arguments, input).wait();
-  }
-  // The command is refused as the user's mistake: exit code 2, nothing on stdout, this on stderr.
-  static void expect_refused(const Arguments& arguments, const std::string& text,
-                             const std::string& input = "") {
-    const Outcome outcome = run(arguments, input);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_EQ(without_machine(outcome.err), text);
-  }
   static void expect_corpus_refused(const std::string& bytes, const std::string& text) {
     write_file("test", *folder_ / "bad.tsv", bytes);
     expect_refused({"train", "tiny.toml", "--run", "refused", "--set", "data.train=bad.tsv"}, text);
   }
-
-  static TemporaryFolder* folder_;
-  static Outcome training_;
 };
-TemporaryFolder* Commands::folder_ = nullptr;
-Outcome Commands::training_;
 
 TEST_F(Commands, ConfigMistakesAreReportedTogether) {
   write_file("test", *folder_ / "bad.toml", R"([model]
@@ -190,147 +146,13 @@ TEST_F(Commands, DecodingOptionsOutOfRange) {
   };
   refused({"--beam", "0"}, "--beam is 0, from 1 to 1000 is expected");
   refused({"--n-best", "0"}, "--n-best is 0, from 1 to 1000 is expected");
+  refused({"--threads", "-1"}, "--threads is -1, from 0 to 4096 is expected");
   refused({"--n-best", "5", "--beam", "2"},
           "--n-best 5 is above --beam 2: a beam holds no more translations than that");
   refused({"--max-length", "-1"}, "--max-length is -1, from 0 to 1000000 is expected");
   refused({"--length-penalty", "nan"}, "--length-penalty is nan, from 0 to 10 is expected");
   refused({"--max-length", "3", "--min-length", "4"},
           "the least length, 4, is above the greatest, 3: see --min-length and --max-length");
-}
-
-TEST_F(Commands, TheBeamFollowsWhatWasAskedFor) {
-  const std::string line = "the cat sleeps .\n";
-  EXPECT_EQ(run({"translate", "runs/tiny", "--n-best", "3"}, line).code, 0);
-  // A run that was made for three translations decodes greedily when told to.
-  const Outcome trained = run({"train", "tiny.toml", "--run", "three", "--set", "decode.n_best=3",
-                               "--set", "decode.beam_size=3"});
-  ASSERT_EQ(trained.code, 0) << trained.err;
-  const Outcome greedy = run({"translate", "three", "--beam", "1"}, line);
-  EXPECT_EQ(greedy.code, 0) << greedy.err;
-  EXPECT_EQ(std::count(greedy.out.begin(), greedy.out.end(), '\n'), 1);
-}
-
-TEST_F(Commands, TranslateKeepsLines) {
-  const std::string sentence = "the small cat sleeps .";
-  const Outcome alone = run({"translate", "runs/tiny"}, sentence + "\n");
-  ASSERT_EQ(alone.code, 0) << alone.err;
-  EXPECT_EQ(alone.err, "");
-  ASSERT_GT(alone.out.size(), 1u);
-  // A mark at the start, CRLF, an empty line, a line separator within a line, a line that only
-  // looks like a page, no last newline.
-  const std::string input = "\xEF\xBB\xBF" + sentence + "\r\n\n" + sentence + "\n" +
-                            "the cat\xE2\x80\xA8sleeps .\n<html> the cat\n" + sentence;
-  const Outcome standard = run({"translate", "runs/tiny"}, input);
-  EXPECT_EQ(standard.code, 0) << standard.err;
-  EXPECT_EQ(std::count(standard.out.begin(), standard.out.end(), '\n'), 6);
-  EXPECT_EQ(standard.out.find(alone.out + "\n" + alone.out), 0u) << standard.out;
-  EXPECT_TRUE(standard.out.ends_with("\n" + alone.out));
-  write_file("test", *folder_ / "lines.txt", input);
-  const Outcome file =
-      run({"translate", "runs/tiny", "--input", "lines.txt", "--output", "lines.out"});
-  EXPECT_EQ(file.code, 0) << file.err;
-  EXPECT_EQ(file.out, "");
-  EXPECT_EQ(read_file("test", *folder_ / "lines.out"), standard.out);
-}
-
-TEST_F(Commands, TranslateMayWriteOverItsInput) {
-  const std::string input = "the small cat sleeps .\n\nthe cat .\n";
-  write_file("test", *folder_ / "both.txt", input);
-  ASSERT_EQ(run({"translate", "runs/tiny", "--input", "both.txt", "--output", "both.txt"}).err, "");
-  EXPECT_EQ(read_file("test", *folder_ / "both.txt"), run({"translate", "runs/tiny"}, input).out);
-  expect_refused({"translate", "runs/tiny", "--input", "nosuch", "--output", "both.txt"},
-                 "[data] nosuch: no such file\n");
-  EXPECT_GT(read_file("test", *folder_ / "both.txt").size(), 2U) << "it stays";
-}
-
-TEST_F(Commands, TranslateSaysWhatTrainingNeverSaw) {
-  std::string input = "the cat sleeps .\n\nthe zyx sleeps .\nxyz";
-  const auto warned = [&](const std::string& unknown) {
-    return "[translate] warning: " + unknown +
-           " source tokens are not in the vocabulary; the first is 'zyx' in line 3 of standard "
-           "input\n";
-  };
-  EXPECT_EQ(run({"translate", "runs/tiny"}, input).err, warned("2 of 9"));
-  input += "\n";
-  for (int i = 0; i < 51; ++i) {
-    input += "the ";
-  }
-  EXPECT_EQ(run({"translate", "runs/tiny"}, input).err,
-            warned("2 of 60") +
-                "[translate] warning: 1 sentences are longer than any in training (data.max_length "
-                "= 50); the first is line 5 of standard input\n");
-}
-
-TEST_F(Commands, TranslateGivesNLinesForEach) {
-  EXPECT_EQ(run({"translate", "runs/tiny"}, "\xEF\xBB\xBF").code, 0) << "a mark and no line";
-  const Outcome best =
-      run({"translate", "runs/tiny", "--n-best", "3"}, "the cat sleeps .\n\nthe dog .\n");
-  ASSERT_EQ(best.code, 0) << best.err;
-  EXPECT_EQ(std::count(best.out.begin(), best.out.end(), '\n'), 9);
-  EXPECT_NE(best.out.find("\n\n\n\n"), std::string::npos) << "three empty lines for an empty one";
-}
-
-TEST_F(Commands, TranslateNamesTheLineOfStandardInput) {
-  const std::string advice =
-      "is no UTF-8; convert the file (iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = "
-      "\"replace\"\n";
-  expect_refused({"translate", "runs/tiny"},
-                 "[data] standard input:1: byte 2 of the line, 0xE9, " + advice, "a\xE9\nb\n");
-  const Outcome outcome = run({"translate", "runs/tiny"}, "a\nb\n\xFF\n");
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_EQ(outcome.err, "[data] standard input:3: byte 1 of the line, 0xFF, " + advice);
-  EXPECT_EQ(outcome.out, run({"translate", "runs/tiny"}, "a\nb\n").out) << "the lines before";
-}
-
-TEST_F(Commands, EvaluatePrintsOneObject) {
-  const Outcome outcome = run({"evaluate", "runs/tiny", "--json"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(outcome.err,
-            "[data] grammar:20:3-6: 20 pairs (0 empty, 0 too long (> 50 tokens), 0 over ratio), "
-            "0.00% unknown\n");
-  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
-  const json values = json::parse(outcome.out);
-  std::set<std::string> keys;
-  for (const auto& [key, value] : values.items()) {
-    keys.insert(key);
-  }
-  EXPECT_EQ(keys, (std::set<std::string>{"corpus", "loss", "nll", "perplexity", "bleu",
-                                         "bleu_signature", "chrf", "chrf_signature", "exact",
-                                         "tokens", "sentences", "alignment_accuracy"}));
-  EXPECT_EQ(values["sentences"], 20);
-  EXPECT_NEAR(values["perplexity"].get<double>(), std::exp(values["nll"].get<double>()), 1e-6);
-  EXPECT_EQ(run({"evaluate", "runs/tiny", "--json"}).out, outcome.out) << "it is deterministic";
-}
-
-TEST_F(Commands, EvaluateDraws) {
-  const Outcome outcome = run({"evaluate", "runs/tiny", "--by-length", "lengths.svg",
-                               "--alignments", "new/pairs.html", "--json"});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_TRUE(json::accept(outcome.out)) << outcome.out;
-  EXPECT_NE(outcome.err.find("[evaluate] BLEU by length: lengths.svg\n"), std::string::npos);
-  EXPECT_NE(outcome.err.find("[evaluate] 20 alignments: new/pairs.html\n"), std::string::npos);
-  const std::string svg = read_file("test", *folder_ / "lengths.svg");
-  EXPECT_EQ(svg.find("<svg"), 0u) << svg.substr(0, 80);
-  EXPECT_NE(svg.find("</svg>"), std::string::npos);
-  const std::string page = read_file("test", *folder_ / "new/pairs.html");
-  EXPECT_EQ(page.find("<!DOCTYPE html>"), 0u) << page.substr(0, 80);
-  EXPECT_NE(page.find("<svg"), std::string::npos);
-}
-
-TEST_F(Commands, PlotWritesPagesAndPicturesAlone) {
-  expect_refused({"plot", "runs/tiny", "--output", "curves.png"},
-                 "[plot] --output is curves.png: a name ending in .html (a page of one run) or "
-                 ".svg (a picture of one value) is expected\n");
-  EXPECT_FALSE(std::filesystem::exists(*folder_ / "curves.png"));
-  expect_refused({"plot", "runs/tiny", "runs/tiny", "--output", "curves.html"},
-                 "[plot] --output is curves.html: a page shows one run, 2 are compared in an .svg "
-                 "picture\n");
-  expect_refused({"plot", "runs/tiny", "--value", "bleu", "--output", "curves.html"},
-                 "[plot] --value is bleu, but --output is curves.html: a page shows every value; a "
-                 "picture (.svg) shows one\n");
-  const Outcome page = run({"plot", "runs/tiny", "--output", "curves.html"});
-  EXPECT_EQ(page.code, 0) << page.err;
-  EXPECT_EQ(read_file("test", *folder_ / "curves.html").find("<!DOCTYPE html>"), 0U);
 }
 
 TEST_F(Commands, InspectShowsWhatTheConfigChose) {
@@ -346,12 +168,7 @@ config, where it differs from the defaults (config.toml in the run folder has al
   data.validation = "grammar:20:3-6"
   data.test = "grammar:20:3-6"
   model.width = 8
-  model.embedding_width = 8
-  model.attention_width = 8
   train.steps = 3
-  train.epochs = 0
-  train.learning_rate = 0.001
-  train.epsilon = 1e-08
 )");
 }
 

@@ -29,15 +29,16 @@ struct Outcome {
 // A running program in the folder, its streams in files there. One at a time in a folder.
 class Program {
  public:
-  // environment: "NAME=value" besides this process's own.
+  // environment: "NAME=value" besides this process's own. What stands in the folder as `stream`,
+  // unless it is the input given, is read instead.
   Program(const TemporaryFolder& folder, const Arguments& arguments, const std::string& input = "",
-          Arguments environment = {})
+          Arguments environment = {}, const std::string& stream = "stdin")
       : folder_(folder) {
     write_file("test", folder / "stdin", input);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     constexpr int created = O_WRONLY | O_CREAT | O_TRUNC;
-    posix_spawn_file_actions_addopen(&actions, 0, (folder / "stdin").c_str(), O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 0, (folder / stream).c_str(), O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, (folder / "stdout").c_str(), created, 0600);
     posix_spawn_file_actions_addopen(&actions, 2, (folder / "stderr").c_str(), created, 0600);
     posix_spawn_file_actions_addchdir_np(&actions, folder.path().c_str());

@@ -134,6 +134,13 @@ TEST_F(TextCommands, GenerateRefusesInWords) {
   expect_generate_refused({"--top-k", "-3"}, "[heed] --top-k is -3, at least 0 is expected\n");
   expect_generate_refused({"--tokens", "0"}, "[heed] --tokens is 0, at least 1 is expected\n");
   expect_generate_refused({"--seed", "-1"}, "[heed] --seed is -1, at least 0 is expected\n");
+  expect_generate_refused({"--on-overflow", "x"},
+                          "[heed] --on-overflow is x, \"slide\" or \"refuse\" is expected\n");
+  const Outcome folder =
+      Program(*folder_, {"generate", "runs/letters", "--prompt", "-"}, "", {}, ".").wait();
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_EQ(folder.out, "");
+  EXPECT_EQ(folder.err, "[generate] standard input cannot be read: Is a directory\n");
   expect_generate_refused(
       {"--prompt", "xyz"},
       "[generate] the prompt holds 'x', which is not in the model's vocabulary; it "
@@ -190,6 +197,19 @@ TEST_F(TextCommands, InspectAndPlotKnowLanguageModels) {
   EXPECT_NE(text.out.find("\nstep  epoch     nll  perplexity  bits a character\n"),
             std::string::npos)
       << text.out;
+  const size_t config = text.out.find("\nconfig, ");
+  ASSERT_NE(config, std::string::npos) << text.out;
+  EXPECT_EQ(text.out.substr(config), R"(
+config, where it differs from the defaults (config.toml in the run folder has all)
+  run.name = "letters"
+  data.train = "letters.txt"
+  model.width = 8
+  model.layers = 1
+  model.heads = 2
+  model.context = 16
+  train.steps = 4
+  train.validate_every = 2
+)");
   const json values = json::parse(run({"inspect", "runs/letters", "--json"}).out);
   EXPECT_EQ(values["kind"], "causal_lm");
   EXPECT_EQ(values["text_vocabulary"], 10);
@@ -268,7 +288,9 @@ TEST_F(TextCommands, SentencesPastTheContextAreNamed) {
   }
   const std::string input = "the cat .\n\n" + sentence + "\nthe cat .\n";
   const auto refused = [](const std::string& name) {
-    return "[translate] line 3 of " + name +
+    return "[translate] warning: 1 of 3 source tokens are not in the vocabulary; the first is "
+           "'cat' in line 1 of " +
+           name + "\n[translate] line 3 of " + name +
            " has 71 tokens, the model's positions end at 60 (model.context); cut it into shorter "
            "sentences\n";
   };

@@ -14,7 +14,7 @@ struct BenchResult {
   double sgemm_peak_gflops = 0;  // of products 2048 x 2048 x 2048, the same threads
   double share_of_peak = 0;
   double weight_read_seconds = 0;  // to read the weights from memory as often; 0: does not apply
-  double peak_rss_mib = 0;         // of the process
+  double peak_rss_mib = 0;         // of the process, all that it did before included
   double extra_mib = 0;            // the most a run held beyond what it left
 };
 

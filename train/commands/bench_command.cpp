@@ -21,7 +21,7 @@ namespace {
 struct Options {
   std::vector<std::string> presets;
   double seconds = 5;
-  int64_t threads = 0;
+  Threads threads;
   std::string device = "cpu";
   bool json = false;
   std::string growth;  // picture
@@ -48,7 +48,9 @@ std::vector<const BenchPreset*> chosen(const Options& options) {
   return presets;
 }
 
-nlohmann::ordered_json to_json(const BenchPreset& preset, const BenchResult& result) {
+// The peak of the process is that of the preset when it is the only one.
+nlohmann::ordered_json to_json(const BenchPreset& preset, const BenchResult& result,
+                               bool only_one) {
   nlohmann::ordered_json json = {
       {"preset", preset.name},
       {"device", device_name(default_device())},
@@ -59,9 +61,11 @@ nlohmann::ordered_json to_json(const BenchPreset& preset, const BenchResult& res
       {"gflops", result.gflops},
       {"sgemm_peak_gflops", result.sgemm_peak_gflops},
       {"share_of_peak", result.share_of_peak},
-      {"peak_rss_mib", result.peak_rss_mib},
       {"extra_mib", result.extra_mib},
   };
+  if (only_one) {
+    json["peak_rss_mib"] = result.peak_rss_mib;
+  }
   if (result.weight_read_seconds > 0) {
     json["weight_read_seconds"] = result.weight_read_seconds;
   }
@@ -85,7 +89,7 @@ void run_presets(const Options& options) {
     const auto workload = preset->make();
     const BenchResult result = measure(*workload, options.seconds);
     if (options.json) {
-      fmt::print("{}\n", to_json(*preset, result).dump());
+      fmt::print("{}\n", to_json(*preset, result, presets.size() == 1).dump());
     } else {
       table.add({std::string(preset->name), fmt::format("{:.2f}", 1e3 * result.seconds_per_step),
                  fmt::format("{:.0f}", result.tokens_per_second),
@@ -106,6 +110,7 @@ void run_bench(const Options& options) {
   HEED_CHECK_INPUT(
       options.growth.empty() || (options.presets.empty() && !options.json), "heed",
       "--growth varies gpt-small and prints a table: give it without PRESET and --json");
+  check_ending("--growth", options.growth, {{".svg", "a picture"}});
   use_threads(options.threads);
   const Device device = parse_device(options.device);
   static_cast<void>(kernels::backend(device));  // throws when it is not there
@@ -136,11 +141,11 @@ void add_bench_command(CLI::App& program) {
       ->type_name("");
   command->add_option("--seconds", options->seconds, "How long each runs, about (default: 5)")
       ->type_name("S");
-  command->add_option("--threads", options->threads, "Threads; 0 = the cores this process may use")
-      ->check(CLI::Range(0, 4096))
-      ->type_name("N");
+  add_threads_option(*command, options->threads);
   command->add_option("--device", options->device, "cpu or cuda (default: cpu)")->type_name("D");
-  command->add_flag("--json", options->json, "Print one JSON object a preset");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object a preset; of a single one it also tells peak_rss_mib,\n"
+                    "the most that the process held");
   command
       ->add_option(
           "--growth", options->growth,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train/commands/commands.h"
+#include "train/commands/shared.h"
 #include "train/config/config.h"
 
 namespace heed::train {
@@ -26,19 +27,14 @@ void add_config_command(CLI::App& program) {
       "  heed config --set model.kind=causal_lm > mine.toml\n"
       "  heed config mine.toml --set train.steps=100");
   command->add_option("FILE", options->file, "A config file to check")->type_name("");
-  command
-      ->add_option("--set", options->overrides,
-                   "Override a key, such as train.steps=100; may be repeated")
-      ->type_name("SECTION.KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+  add_set_option(*command, options->overrides);
   command->add_flag("--toml", options->toml, "Print TOML that can be edited and used");
   command->callback([options, command] {
     std::string text;
     if (command->count("FILE") > 0) {
       text = write_toml(load_config(options->file, options->overrides));
     } else if (!options->overrides.empty()) {
-      text = write_toml(parse_config("", "run", options->overrides));
+      text = write_toml(parse_config("", "", options->overrides));
     } else {
       text = options->toml ? write_toml(Config()) : describe_config();
     }

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -47,40 +49,63 @@ CorpusName corpus_name(const Options& options, const Config& config) {
   return name;
 }
 
-EncodedCorpus corpus_of(const CorpusName& name, const Translator& translator) {
-  const Config& config = translator.config;
-  EncodedCorpus corpus = encode_corpus(
-      config, translator.text, load_corpus(config, name, data::Split::test), CorpusUse::evaluation);
+EncodedCorpus encoded(const Translator& translator, const data::PairCorpus& pairs) {
+  EncodedCorpus corpus =
+      encode_corpus(translator.config, translator.text, pairs, CorpusUse::evaluation);
   check_fits(translator, corpus);
   return corpus;
 }
 
-void print_json(const Evaluation& result, const EncodedCorpus& corpus) {
-  nlohmann::ordered_json json = {{"corpus", corpus.name},
-                                 {"loss", result.loss.loss_per_token()},
-                                 {"nll", result.loss.nll_per_token()},
-                                 {"perplexity", result.loss.perplexity()},
-                                 {"bleu", result.bleu.score},
-                                 {"bleu_signature", result.bleu.signature},
-                                 {"chrf", result.chrf.score},
-                                 {"chrf_signature", result.chrf.signature},
-                                 {"exact", result.exact},
-                                 {"tokens", result.loss.tokens},
-                                 {"sentences", corpus.examples.size()}};
+void add_loss(nlohmann::ordered_json& json, const CorpusLoss& loss) {
+  json["loss"] = loss.loss_per_token();
+  json["nll"] = loss.nll_per_token();
+  json["perplexity"] = loss.perplexity();
+}
+
+void add_loss(TextTable& table, const CorpusLoss& loss) {
+  table.add(
+      {"loss", fmt::format("{:.4f}", loss.loss_per_token()), "nats a token, smoothing included"});
+  table.add({"nll", fmt::format("{:.4f}", loss.nll_per_token()), "nats a token"});
+  table.add({"perplexity", fmt::format("{:.3f}", loss.perplexity()), ""});
+}
+
+// One run's curve of Bahdanau et al. 2015, figure 2.
+struct LengthCurve {
+  std::string run;
+  std::vector<LengthBucket> buckets;
+};
+
+void print_json(const Evaluation& result, const EncodedCorpus& corpus,
+                const std::vector<LengthCurve>& curves) {
+  nlohmann::ordered_json json = {{"corpus", corpus.name}};
+  add_loss(json, result.loss);
+  json["bleu"] = result.bleu.score;
+  json["bleu_signature"] = result.bleu.signature;
+  json["chrf"] = result.chrf.score;
+  json["chrf_signature"] = result.chrf.signature;
+  json["exact"] = result.exact;
+  json["tokens"] = result.loss.tokens;
+  json["sentences"] = corpus.examples.size();
   if (result.alignment_accuracy) {
     json["alignment_accuracy"] = *result.alignment_accuracy;
+  }
+  for (const LengthCurve& curve : curves) {
+    for (const LengthBucket& bucket : curve.buckets) {
+      json["by_length"].push_back({{"run", curve.run},
+                                   {"min_length", bucket.min_length},
+                                   {"max_length", bucket.max_length},
+                                   {"sentences", bucket.sentences},
+                                   {"bleu", bucket.bleu.score}});
+    }
   }
   fmt::print("{}\n", json.dump());
 }
 
-void print_table(const Evaluation& result, const EncodedCorpus& corpus) {
+void print_scores(const Evaluation& result, const EncodedCorpus& corpus) {
   fmt::print("{}: {} sentences, {} target tokens\n", corpus.name, corpus.examples.size(),
              result.loss.tokens);
   TextTable table({"score", "value", ""}, {false, true, false});
-  table.add({"loss", fmt::format("{:.4f}", result.loss.loss_per_token()),
-             "nats a token, smoothing included"});
-  table.add({"nll", fmt::format("{:.4f}", result.loss.nll_per_token()), "nats a token"});
-  table.add({"perplexity", fmt::format("{:.3f}", result.loss.perplexity()), ""});
+  add_loss(table, result.loss);
   table.add({"BLEU", fmt::format("{:.2f}", result.bleu.score), result.bleu.signature});
   table.add({"chrF", fmt::format("{:.2f}", result.chrf.score), result.chrf.signature});
   table.add(
@@ -92,49 +117,50 @@ void print_table(const Evaluation& result, const EncodedCorpus& corpus) {
   fmt::print("{}", table.text());
 }
 
-// One run's curve of Bahdanau et al. 2015, figure 2.
-struct LengthCurve {
-  std::string name;
-  std::vector<LengthBucket> buckets;
-};
-
-LengthCurve length_curve(const Options& options, const std::string& name,
-                         const Translator& translator, const EncodedCorpus& corpus,
-                         const Evaluation& result, const BleuOptions& bleu_options) {
-  std::vector<int64_t> lengths;
-  for (const data::SentencePair& pair : corpus.pairs) {
-    lengths.push_back(
-        static_cast<int64_t>(translator.text.source.tokenizer->encode(pair.source).size()));
+void print_curve(const LengthCurve& curve) {
+  TextTable table({"source words", "sentences", "BLEU"}, {true, true, true});
+  for (const LengthBucket& bucket : curve.buckets) {
+    table.add({fmt::format("{}-{}", bucket.min_length, bucket.max_length),
+               fmt::format("{}", bucket.sentences), fmt::format("{:.2f}", bucket.bleu.score)});
   }
-  return {name, bleu_by_length(lengths, result.hypotheses, result.references, options.bucket,
-                               bleu_options)};
+  fmt::print("\n{}\n{}", curve.run, table.text());
 }
 
-void report_by_length(const Options& options, const std::vector<LengthCurve>& curves) {
+// Of the run and those it is compared with: the same sentences in the same ranges, by the words of
+// the first.
+std::vector<LengthCurve> length_curves(const Options& options, const TextSide& source,
+                                       const EncodedCorpus& corpus,
+                                       const std::vector<Evaluation>& results) {
+  std::vector<int64_t> lengths;
+  for (const data::SentencePair& pair : corpus.pairs) {
+    lengths.push_back(std::ssize(source.encode_pieces(pair.source)));
+  }
+  std::vector<LengthCurve> curves;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Evaluation& result = results[i];
+    curves.push_back({i == 0 ? options.run : options.compared[i - 1],
+                      bleu_by_length(lengths, result.hypotheses, result.references, options.bucket,
+                                     result.bleu_options)});
+  }
+  return curves;
+}
+
+void draw(const Options& options, const std::vector<LengthCurve>& curves) {
   std::vector<Series> all;
   for (const LengthCurve& curve : curves) {
-    TextTable table({"source words", "sentences", "BLEU"}, {true, true, true});
-    Series series{curve.name, {}, {}, true};
+    Series& series = all.emplace_back(Series{curve.run, {}, {}, true});
     for (const LengthBucket& bucket : curve.buckets) {
-      table.add({fmt::format("{}-{}", bucket.min_length, bucket.max_length),
-                 fmt::format("{}", bucket.sentences), fmt::format("{:.2f}", bucket.bleu.score)});
       series.x.push_back(static_cast<double>(bucket.max_length));
       series.y.push_back(bucket.bleu.score);
     }
-    if (!options.json) {
-      fmt::print("\n{}\n{}", curve.name, table.text());
-    }
-    all.push_back(std::move(series));
   }
-  if (!options.by_length.empty()) {
-    ChartOptions chart;
-    chart.title = "BLEU by sentence length";
-    chart.x_label = "source words, at most";
-    chart.y_label = "BLEU";
-    chart.y_range = Range{0, 100};
-    write_output(options.by_length, line_chart_svg(all, chart));
-    log::info("evaluate", "BLEU by length: {}", options.by_length);
-  }
+  ChartOptions chart;
+  chart.title = "BLEU by sentence length";
+  chart.x_label = "source words, at most";
+  chart.y_label = "BLEU";
+  chart.y_range = Range{0, 100};
+  write_output(options.by_length, line_chart_svg(all, chart));
+  log::info("evaluate", "BLEU by length: {}", options.by_length);
 }
 
 void write_alignments(const Options& options, Translator& translator, const EncodedCorpus& corpus) {
@@ -151,8 +177,6 @@ void write_alignments(const Options& options, Translator& translator, const Enco
       pictures.push_back(std::move(*picture));
     }
   }
-  HEED_CHECK_INPUT(!pictures.empty(), "evaluate", "{} does not attend: it has no alignments",
-                   translator.config.model.kind);
   write_output(options.alignments,
                alignments_html("Alignments of " + corpus.name + ", references given", pictures,
                                alignment_note(translator)));
@@ -182,11 +206,9 @@ void evaluate_text(const Options& options, LanguageModel language_model) {
   const TextLoss result = text_loss(language_model, text);
   const std::optional<double> bits = result.bits_per_character();
   if (options.json) {
-    nlohmann::ordered_json json = {{"corpus", text.name},
-                                   {"loss", result.loss_per_token()},
-                                   {"nll", result.nll_per_token()},
-                                   {"perplexity", result.perplexity()},
-                                   {"tokens", result.tokens}};
+    nlohmann::ordered_json json = {{"corpus", text.name}};
+    add_loss(json, result);
+    json["tokens"] = result.tokens;
     if (bits) {
       json["bits_per_character"] = *bits;
       json["characters"] = *result.characters;
@@ -197,35 +219,55 @@ void evaluate_text(const Options& options, LanguageModel language_model) {
   fmt::print("{}: {} tokens{}\n", text.name, result.tokens,
              bits ? fmt::format(", {} characters", *result.characters) : "");
   TextTable table({"score", "value", ""}, {false, true, false});
-  table.add(
-      {"loss", fmt::format("{:.4f}", result.loss_per_token()), "nats a token, smoothing included"});
-  table.add({"nll", fmt::format("{:.4f}", result.nll_per_token()), "nats a token"});
-  table.add({"perplexity", fmt::format("{:.3f}", result.perplexity()), ""});
+  add_loss(table, result);
   if (bits) {
     table.add({"bits", fmt::format("{:.4f}", *bits), "bits a character"});
   }
   fmt::print("{}", table.text());
 }
 
-void evaluate_pairs(const Options& options, Translator translator) {
-  const CorpusName name = corpus_name(options, translator.config);
-  const EncodedCorpus corpus = corpus_of(name, translator);
+std::vector<Translator> restore_compared(const Options& options) {
+  std::vector<Translator> compared;
+  for (const std::string& run : options.compared) {
+    compared.push_back(restore_translator(load_trained(run)));
+  }
+  return compared;
+}
+
+EvaluationOptions evaluation_options(const Options& options, const Config& config) {
   EvaluationOptions evaluation;
-  evaluation.decode = with_flags(translator.config.decode, options.decoding);
+  evaluation.decode = with_flags(config, options.decoding);
   evaluation.bleu.tokenizer =
       options.bleu_tokenize == "none" ? BleuTokenizer::none : BleuTokenizer::mteval_13a;
-  const Evaluation result = evaluate(translator, corpus, evaluation);
-  options.json ? print_json(result, corpus) : print_table(result, corpus);
+  return evaluation;
+}
+
+void evaluate_pairs(const Options& options, Translator translator) {
+  const Config& config = translator.config;
+  if (!options.alignments.empty()) {
+    check_attends("evaluate", config);
+  }
+  const EvaluationOptions evaluation = evaluation_options(options, config);
+  std::vector<Translator> compared = restore_compared(options);
+  const data::PairCorpus pairs =
+      load_corpus(config, corpus_name(options, config), data::Split::test);
+  const EncodedCorpus corpus = encoded(translator, pairs);
+  std::vector<Evaluation> results = {evaluate(translator, corpus, evaluation)};
+  for (Translator& other : compared) {
+    results.push_back(evaluate(other, encoded(other, pairs), evaluation));
+  }
+  std::vector<LengthCurve> curves;
   if (options.with_by_length) {
-    std::vector<LengthCurve> curves = {length_curve(options, translator.config.run.name, translator,
-                                                    corpus, result, evaluation.bleu)};
-    for (const std::string& run : options.compared) {
-      Translator other = restore_translator(load_trained(run));
-      const EncodedCorpus same = corpus_of(name, other);
-      curves.push_back(length_curve(options, other.config.run.name, other, same,
-                                    evaluate(other, same, evaluation), evaluation.bleu));
-    }
-    report_by_length(options, curves);
+    curves = length_curves(options, translator.text.source, corpus, results);
+  }
+  if (options.json) {
+    print_json(results.front(), corpus, curves);
+  } else {
+    print_scores(results.front(), corpus);
+    std::ranges::for_each(curves, print_curve);
+  }
+  if (!options.by_length.empty()) {
+    draw(options, curves);
   }
   if (!options.alignments.empty()) {
     write_alignments(options, translator, corpus);
@@ -235,6 +277,8 @@ void evaluate_pairs(const Options& options, Translator translator) {
 void run_evaluate(const Options& options, const CLI::App& command) {
   HEED_CHECK_INPUT(options.compared.empty() || options.with_by_length, "evaluate",
                    "--compare draws further runs into --by-length, which was not asked for");
+  check_ending("--by-length", options.by_length, {{".svg", "a picture"}});
+  check_ending("--alignments", options.alignments, {{".html", "a page"}});
   use_threads(options.decoding.threads);
   const Checkpoint checkpoint = load_trained(options.run);
   if (checkpoint.config.data.task == "translation") {
@@ -282,7 +326,7 @@ void add_evaluate_command(CLI::App& program) {
       ->expected(0, 1);
   command
       ->add_option("--compare", options->compared,
-                   "Further runs, scored alike and drawn into the picture by length")
+                   "Further runs, scored alike on the same sentences, for --by-length")
       ->type_name("RUN");
   command->add_option("--length-step", options->bucket, "Source words in each range")
       ->check(CLI::Range(1, 1000))

@@ -27,36 +27,27 @@ struct Options {
   std::optional<int64_t> top_k;
   std::optional<double> top_p;
   std::optional<int64_t> seed;
-  std::string on_overflow;
-  int64_t threads = 0;
+  std::optional<std::string> on_overflow;
+  Threads threads;
 };
 
-// A comparison that NaN fails.
-template <typename T>
-void check_range(const char* option, T value, bool holds, const char* expected) {
-  HEED_CHECK_INPUT(holds, "heed", "{} is {}, {} is expected", option, value, expected);
-}
-
-DecodeConfig with_flags(DecodeConfig decode, const Options& options) {
-  decode.temperature = options.temperature.value_or(decode.temperature);
-  decode.top_k = options.top_k.value_or(decode.top_k);
-  decode.top_p = options.top_p.value_or(decode.top_p);
-  decode.on_overflow = options.on_overflow.empty() ? decode.on_overflow : options.on_overflow;
-  check_range("--tokens", options.tokens, options.tokens >= 1, "at least 1");
-  check_range("--temperature", decode.temperature,
-              decode.temperature >= 0 && decode.temperature <= 100, "from 0 to 100");
-  check_range("--top-k", decode.top_k, decode.top_k >= 0, "at least 0");
-  check_range("--top-p", decode.top_p, decode.top_p > 0 && decode.top_p <= 1,
-              "above 0 and at most 1");
-  const int64_t seed = options.seed.value_or(0);
-  check_range("--seed", seed, seed >= 0, "at least 0");
-  return decode;
+// The run's config with what the command line says.
+Config with_flags(Config config, const Options& options) {
+  set_key(config, "decode.temperature", "--temperature", options.temperature);
+  set_key(config, "decode.top_k", "--top-k", options.top_k);
+  set_key(config, "decode.top_p", "--top-p", options.top_p);
+  set_key(config, "decode.on_overflow", "--on-overflow", options.on_overflow);
+  set_key(config, "run.seed", "--seed", options.seed);
+  HEED_CHECK_INPUT(options.tokens >= 1, "heed", "--tokens is {}, at least 1 is expected",
+                   options.tokens);
+  return config;
 }
 
 std::string prompt_of(const Options& options) {
   std::string prompt = options.prompt;
   if (prompt == "-") {
     prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
+    check_standard_input("generate");
   }
   const auto invalid = data::invalid_utf8_position(prompt);
   HEED_CHECK_INPUT(!invalid, "generate", "byte {} of the prompt, 0x{:02X}, is no UTF-8",
@@ -72,12 +63,12 @@ void write(const std::string& text) {
 void run_generate(const Options& options) {
   use_threads(options.threads);
   LanguageModel language_model = restore_language_model(load_trained(options.run));
-  const Config& config = language_model.config;
-  GenerationOptions generation = generation_options(with_flags(config.decode, options));
+  const Config config = with_flags(language_model.config, options);
+  GenerationOptions generation = generation_options(config.decode);
   generation.tokens = options.tokens;
   const std::string prompt = prompt_of(options);
   const std::vector<int32_t> ids = encode_prompt(language_model, prompt);
-  Generator generator = generator_of(options.seed.value_or(config.run.seed), Stream::sampling);
+  Generator generator = generator_of(config.run.seed, Stream::sampling);
   // The prompt is shown in the model's tokens, once it has been found to fit.
   data::TextStream stream(*language_model.text.tokenizer);
   std::string shown;
@@ -127,11 +118,8 @@ void add_generate_command(CLI::App& program) {
   command
       ->add_option("--on-overflow", options->on_overflow,
                    "When the text outgrows the context, keep its latter half, or refuse")
-      ->check(CLI::IsMember({"slide", "refuse"}))
       ->type_name("slide|refuse");
-  command->add_option("--threads", options->threads, "Threads; 0 = the cores this process may use")
-      ->check(CLI::Range(0, 4096))
-      ->type_name("N");
+  add_threads_option(*command, options->threads);
   command->callback([options] { run_generate(*options); });
 }
 

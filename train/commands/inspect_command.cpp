@@ -93,12 +93,11 @@ Model model_of(const Checkpoint& checkpoint) {
            {"target", translator.text.target.vocabulary.size()}}};
 }
 
-// What its writer chose; the other keys are at the defaults of its kind.
+// The other keys are at the defaults of its kind, or follow from these.
 void print_config(const Config& config) {
   fmt::print(
       "\nconfig, where it differs from the defaults (config.toml in the run folder has all)\n");
-  for (const ConfigDifference& difference :
-       config_differences(default_config(config.model.kind), config)) {
+  for (const ConfigDifference& difference : chosen_keys(config)) {
     fmt::print("  {} = {}\n", difference.key, difference.after);
   }
 }
@@ -162,7 +161,7 @@ void run_inspect(const Options& options) {
 void add_inspect_command(CLI::App& program) {
   auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand(
-      "inspect", "Show the model, config and history of a run or checkpoint");
+      "inspect", "Show the model and config of a run or checkpoint, and the history of a run");
   command->footer(
       "  heed inspect runs/toy_translator\n"
       "  heed inspect runs/toy_translator/checkpoints/best.safetensors --json");

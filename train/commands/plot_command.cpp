@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -30,26 +31,29 @@ std::vector<MetricsEvent> events_of(const std::string& run) {
   return read_metrics(folder.metrics_path());
 }
 
-// One value of several runs in one picture: validation where there is one, else training.
+// Of its validations where they have the value, else of its training.
+Series curve_of(const std::string& run, const std::string& value) {
+  const auto events = events_of(run);
+  Series series = series_of(events, "validation", value, run);
+  return series.x.empty() ? series_of(events, "train", value, run + " (training)") : series;
+}
+
+// One value of several runs in one picture.
 std::string compare(const Options& options) {
   std::vector<Series> all;
+  std::vector<std::string> without;
   for (const std::string& run : options.runs) {
-    const auto events = events_of(run);
-    for (const char* kind : {"validation", "train"}) {
-      Series series{run, {}, {}, false};
-      for (const MetricsEvent& event : events) {
-        if (event.event == kind && is_drawable(event.value(options.value))) {
-          series.x.push_back(static_cast<double>(event.step));
-          series.y.push_back(event.value(options.value));
-        }
-      }
-      if (!series.x.empty()) {
-        all.push_back(std::move(series));
-        break;
-      }
+    Series series = curve_of(run, options.value);
+    if (series.x.empty()) {
+      without.push_back(run);
+    } else {
+      all.push_back(std::move(series));
     }
   }
   HEED_CHECK_INPUT(!all.empty(), "plot", "no run has a value '{}'", options.value);
+  for (const std::string& run : without) {
+    log::warning("plot", "{} has no value '{}': it is left out", run, options.value);
+  }
   ChartOptions chart;
   chart.title = options.value;
   chart.x_label = "step";
@@ -67,10 +71,8 @@ std::string page(const std::string& run) {
 
 void check_output(const Options& options) {
   const std::string& output = options.output;
-  HEED_CHECK_INPUT(output.empty() || output.ends_with(".html") || output.ends_with(".svg"), "plot",
-                   "--output is {}: a name ending in .html (a page of one run) or .svg (a picture "
-                   "of one value) is expected",
-                   output);
+  check_ending("--output", output,
+               {{".html", "a page of one run"}, {".svg", "a picture of one value"}});
   HEED_CHECK_INPUT(options.value.empty() || !output.ends_with(".html"), "plot",
                    "--value is {}, but --output is {}: a page shows every value; a picture (.svg) "
                    "shows one",

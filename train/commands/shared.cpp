@@ -1,13 +1,71 @@
 #include "train/commands/shared.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <type_traits>
+#include <variant>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/threads.h"
-#include "train/config/config.h"
+#include "train/config/config_table.h"
 
 namespace heed::train {
+namespace {
+
+template <typename T>
+bool allows(const Key& key, const T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return key.choices.empty() || std::ranges::find(key.choices, value) != key.choices.end();
+  } else {
+    return key.range.contains(static_cast<double>(value));
+  }
+}
+
+template <typename T>
+void set(Config& config, std::string_view name, std::string_view option,
+         const std::optional<T>& given) {
+  if (!given) {
+    return;
+  }
+  const Key& key = *find_key(name);
+  HEED_CHECK_INPUT(allows(key, *given), "heed", "{} is {}, {} is expected", option, *given,
+                   key.choices.empty() ? key.range.text() : alternatives(key.choices, " or "));
+  *std::get<T*>(key.value(config)) = *given;
+}
+
+}  // namespace
+
+void set_key(Config& config, std::string_view key, std::string_view option,
+             const std::optional<int64_t>& given) {
+  set(config, key, option, given);
+}
+void set_key(Config& config, std::string_view key, std::string_view option,
+             const std::optional<double>& given) {
+  set(config, key, option, given);
+}
+void set_key(Config& config, std::string_view key, std::string_view option,
+             const std::optional<std::string>& given) {
+  set(config, key, option, given);
+}
+
+CLI::Option* add_threads_option(CLI::App& command, Threads& threads) {
+  return command.add_option("--threads", threads, "Threads; 0 = the cores this process may use")
+      ->type_name("N");
+}
+
+void use_threads(const Threads& threads) {
+  Config config;
+  set_key(config, "run.threads", "--threads", threads);
+  if (config.run.threads > 0) {
+    set_thread_count(static_cast<int>(config.run.threads));
+  }
+}
 
 void DecodingFlags::add_to(CLI::App& command, bool with_n_best) {
   command
@@ -26,39 +84,22 @@ void DecodingFlags::add_to(CLI::App& command, bool with_n_best) {
       .add_option("--length-penalty", length_penalty,
                   "alpha of ((5 + length) / 6)^alpha, which scores are divided by")
       ->type_name("ALPHA");
-  command.add_option("--threads", threads, "Threads; 0 = the cores this process may use")
-      ->check(CLI::Range(0, 4096))
-      ->type_name("N");
+  add_threads_option(command, threads);
 }
 
-DecodeConfig with_flags(DecodeConfig decode, const DecodingFlags& flags) {
-  const auto take = [](auto& target, const auto& given) {
-    if (given) {
-      target = *given;
-    }
-  };
-  take(decode.beam_size, flags.beam);
-  take(decode.n_best, flags.n_best);
-  take(decode.max_length, flags.max_length);
-  take(decode.min_length, flags.min_length);
-  take(decode.length_penalty, flags.length_penalty);
+DecodeConfig with_flags(Config config, const DecodingFlags& flags) {
+  set_key(config, "decode.beam_size", "--beam", flags.beam);
+  set_key(config, "decode.n_best", "--n-best", flags.n_best);
+  set_key(config, "decode.max_length", "--max-length", flags.max_length);
+  set_key(config, "decode.min_length", "--min-length", flags.min_length);
+  set_key(config, "decode.length_penalty", "--length-penalty", flags.length_penalty);
+  DecodeConfig& decode = config.decode;
   // Of beam and n_best the one that was not asked for gives way.
   if (flags.n_best && !flags.beam) {
-    decode.beam_size = std::max(decode.beam_size, *flags.n_best);
+    decode.beam_size = std::max(decode.beam_size, decode.n_best);
   } else if (flags.beam && !flags.n_best) {
-    decode.n_best = std::min(decode.n_best, *flags.beam);
+    decode.n_best = std::min(decode.n_best, decode.beam_size);
   }
-  const auto check_range = [](const char* option, auto value, auto least, auto most) {
-    HEED_CHECK_INPUT(value >= least && value <= most, "heed", "{} is {}, from {} to {} is expected",
-                     option, value, least, most);
-  };
-  constexpr int64_t widest = 1000;  // as decode.beam_size
-  constexpr int64_t longest = 1'000'000;
-  check_range("--beam", flags.beam.value_or(1), int64_t{1}, widest);
-  check_range("--n-best", flags.n_best.value_or(1), int64_t{1}, widest);
-  check_range("--max-length", flags.max_length.value_or(0), int64_t{0}, longest);
-  check_range("--min-length", flags.min_length.value_or(0), int64_t{0}, longest);
-  check_range("--length-penalty", flags.length_penalty.value_or(0), 0.0, 10.0);
   HEED_CHECK_INPUT(decode.n_best <= decode.beam_size, "heed",
                    "--n-best {} is above --beam {}: a beam holds no more translations than that",
                    decode.n_best, decode.beam_size);
@@ -69,18 +110,34 @@ DecodeConfig with_flags(DecodeConfig decode, const DecodingFlags& flags) {
   return decode;
 }
 
-void use_threads(int64_t threads) {
-  if (threads > 0) {
-    set_thread_count(static_cast<int>(threads));
-  }
-}
-
 CLI::Option* add_set_option(CLI::App& command, std::vector<std::string>& overrides) {
   return command
       .add_option("--set", overrides, "Override a key, such as train.steps=100; may be repeated")
       ->type_name("SECTION.KEY=VALUE")
       ->expected(1)
       ->take_all();
+}
+
+void check_ending(std::string_view option, const std::string& path,
+                  const std::vector<Ending>& endings) {
+  const auto fits = [&](const Ending& ending) { return path.ends_with(ending.suffix); };
+  std::string expected;
+  for (const Ending& ending : endings) {
+    expected +=
+        fmt::format("{}{} ({})", expected.empty() ? "" : " or ", ending.suffix, ending.content);
+  }
+  HEED_CHECK_INPUT(path.empty() || std::ranges::any_of(endings, fits), "heed",
+                   "{} is {}: a name ending in {} is expected", option, path, expected);
+}
+
+void check_attends(std::string_view area, const Config& config) {
+  HEED_CHECK_INPUT(config.model.kind != "rnnencdec", area,
+                   "{} does not attend: it has no alignments", config.model.kind);
+}
+
+void check_standard_input(std::string_view area) {
+  HEED_CHECK_INPUT(std::ferror(stdin) == 0, area, "standard input cannot be read: {}",
+                   std::strerror(errno));
 }
 
 void write_output(const std::string& path, const std::string& content) {

@@ -1,10 +1,13 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
-#include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +15,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/input_file.h"
 #include "core/logging.h"
 #include "data/text_file.h"
 #include "train/commands/commands.h"
@@ -33,7 +36,58 @@ struct Options {
   DecodingFlags decoding;
 };
 
-constexpr size_t lines_at_once = 1024;
+// One line after another; none at the end. Throws InputError for one that cannot be read.
+using NextLine = std::function<std::optional<std::string>()>;
+
+NextLine standard_input(const std::string& name, data::InvalidUtf8 policy) {
+  return [name, policy, number = size_t{0}]() mutable -> std::optional<std::string> {
+    std::string line;
+    if (!std::getline(std::cin, line)) {
+      check_standard_input("translate");
+      return std::nullopt;
+    }
+    if (++number > 1) {
+      return data::parse_line(line, number, name, policy);
+    }
+    // The first one also tells what kind of file it is; a byte order mark alone is no line.
+    line += std::cin.eof() ? "" : "\n";
+    const auto lines = data::parse_text(line, name, policy).lines;
+    return lines.empty() ? std::nullopt : std::optional(lines.front());
+  };
+}
+
+NextLine lines_of_file(const std::string& path, data::InvalidUtf8 policy) {
+  auto reader = std::make_shared<data::TextReader>(std::make_shared<InputFile>("data", path),
+                                                   policy, data::EmptyText::allowed);
+  return [reader]() -> std::optional<std::string> {
+    if (const auto line = reader->next()) {
+      return std::string(*line);
+    }
+    reader->log_repairs();
+    return std::nullopt;
+  };
+}
+
+struct Batch {
+  std::vector<std::string> lines;
+  std::optional<InputError> refused;  // the line after them cannot be read
+};
+
+Batch read_batch(const NextLine& next, size_t most) {
+  Batch batch;
+  try {
+    while (batch.lines.size() < most) {
+      auto line = next();
+      if (!line) {
+        break;
+      }
+      batch.lines.push_back(std::move(*line));
+    }
+  } catch (const InputError& error) {
+    batch.refused = error;
+  }
+  return batch;
+}
 
 // What a model has not seen in training makes poor translations; the user hears of it, once.
 class Unseen {
@@ -77,36 +131,88 @@ class Unseen {
   std::string first_too_long_;
 };
 
+// Whether a file is to be written over by its own translation.
+bool in_place(const Options& options) {
+  const std::string input = options.input == "-" ? "/dev/stdin" : options.input;
+  std::error_code not_there;
+  return std::filesystem::is_regular_file(options.output, not_there) &&
+         std::filesystem::equivalent(input, options.output, not_there);
+}
+
 // Translates lines as they come and remembers the alignments for the page.
 class Session {
  public:
   Session(const Options& options, Translator translator)
       : options_(options),
         translator_(std::move(translator)),
-        decode_(with_flags(translator_.config.decode, options.decoding)) {
-    HEED_CHECK_INPUT(translator_.config.model.kind != "rnnencdec" ||
-                         (options.alignments.empty() && !options.show_alignments),
-                     "translate", "{} does not attend: it has no alignments",
-                     translator_.config.model.kind);
+        decode_(with_flags(translator_.config, options.decoding)),
+        in_place_(in_place(options)) {
+    if (options.show_alignments || !options.alignments.empty()) {
+      check_attends("translate", translator_.config);
+    }
     // What stands there may be the input, and stays until there is something to write.
     open_output(std::ios::app);
   }
 
-  // One line out for each line in (n of them with --n-best); empty in, empty out. `first`: the
-  // number of the first one in what is called `name`. A line that is too long ends the work, once
-  // those before it are written.
-  void lines(std::vector<std::string> texts, size_t first, const std::string& name) {
-    std::optional<InputError> refused;
-    for (size_t i = 0; i < texts.size() && !refused; ++i) {
-      const std::string place = fmt::format("line {} of {}", first + i, name);
-      try {
-        check_fits(translator_, texts[i], place);
-        unseen_.add(texts[i], place);
-      } catch (const InputError& error) {
-        refused = error;
-        texts.resize(i);
+  // Until the input ends. A line that cannot be read or is too long ends the work once those before
+  // it are written; but what is the only copy of its lines then stays as it is.
+  void translate_all(const NextLine& next, const std::string& name) {
+    const size_t most = lines_at_once();
+    for (size_t first = 1, count = most; count == most; first += count) {
+      Batch batch = read_batch(next, most);
+      count = batch.lines.size();
+      check(batch, first, name);
+      if (in_place_ && batch.refused) {
+        batch.lines.clear();
+      }
+      write_translations(batch.lines);
+      if (batch.refused) {
+        throw *batch.refused;
       }
     }
+  }
+
+  bool has_begun() const { return begun_; }
+
+  void finish() {
+    if (options_.output != "-") {
+      write("");
+      file_.close();
+      HEED_CHECK(!file_.fail(), "translate", "{} cannot be written; is the disk full?",
+                 options_.output);
+    }
+    unseen_.report();
+    if (!options_.alignments.empty()) {
+      write_alignments();
+    }
+  }
+
+ private:
+  // One when somebody types; all of a file that is written over.
+  size_t lines_at_once() const {
+    if (in_place_) {
+      return std::numeric_limits<size_t>::max();
+    }
+    return options_.input == "-" && ::isatty(STDIN_FILENO) != 0 ? 1 : 1024;
+  }
+
+  // Takes from the batch what follows a line that is too long, and that.
+  void check(Batch& batch, size_t first, const std::string& name) {
+    for (size_t i = 0; i < batch.lines.size(); ++i) {
+      const std::string place = fmt::format("line {} of {}", first + i, name);
+      try {
+        check_fits(translator_, batch.lines[i], place);
+      } catch (const InputError& error) {
+        batch.refused = error;
+        batch.lines.resize(i);
+        return;
+      }
+      unseen_.add(batch.lines[i], place);
+    }
+  }
+
+  // One line out for each line in (n of them with --n-best); empty in, empty out.
+  void write_translations(const std::vector<std::string>& texts) {
     auto all = translate(translator_, texts, decode_,
                          options_.show_alignments || !options_.alignments.empty());
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -117,32 +223,8 @@ class Session {
         remember(texts[i], translation);
       }
     }
-    if (refused) {
-      throw *refused;
-    }
   }
 
-  void finish() {
-    unseen_.report();
-    if (!options_.alignments.empty()) {
-      const bool picture = options_.alignments.ends_with(".svg");
-      HEED_CHECK_INPUT(!picture || pictures_.size() == 1, "translate",
-                       "{} holds one alignment, there are {}; an .html page holds them all",
-                       options_.alignments, pictures_.size());
-      write_output(options_.alignments,
-                   picture ? alignment_svg(pictures_.front())
-                           : alignments_html("Alignments", pictures_, alignment_note(translator_)));
-      log::info("translate", "{} alignments: {}", pictures_.size(), options_.alignments);
-    }
-    if (options_.output != "-") {
-      write("");
-      file_.close();
-      HEED_CHECK(!file_.fail(), "translate", "{} cannot be written; is the disk full?",
-                 options_.output);
-    }
-  }
-
- private:
   void open_output(std::ios::openmode mode) {
     if (options_.output != "-") {
       file_.open(options_.output, std::ios::binary | std::ios::out | mode);
@@ -154,14 +236,14 @@ class Session {
     if (options_.output == "-") {
       std::fwrite(text.data(), 1, text.size(), stdout);
       std::fflush(stdout);
-      return;
+    } else {
+      if (!begun_) {
+        file_.close();
+        open_output(std::ios::trunc);
+      }
+      file_ << text;
     }
-    if (!begun_) {
-      file_.close();
-      open_output(std::ios::trunc);
-      begun_ = true;
-    }
-    file_ << text;
+    begun_ = true;
   }
 
   void remember(const std::string& source, const Translation& translation) {
@@ -181,66 +263,45 @@ class Session {
     }
   }
 
+  void write_alignments() {
+    const bool picture = options_.alignments.ends_with(".svg");
+    HEED_CHECK_INPUT(!picture || pictures_.size() == 1, "translate",
+                     "{} holds one alignment, there are {}; an .html page holds them all",
+                     options_.alignments, pictures_.size());
+    write_output(options_.alignments,
+                 picture ? alignment_svg(pictures_.front())
+                         : alignments_html("Alignments", pictures_, alignment_note(translator_)));
+    log::info("translate", "{} alignments: {}", pictures_.size(), options_.alignments);
+  }
+
   const Options& options_;
   Translator translator_;
   DecodeConfig decode_;
+  bool in_place_;
   Unseen unseen_{translator_};
   std::ofstream file_;
-  bool begun_ = false;  // the output is ours now
+  bool begun_ = false;  // something is written; a file is ours now
   std::vector<AlignmentPicture> pictures_;
 };
 
-// Standard input line by line when somebody types, else in larger parts.
-void translate_standard_input(Session& session, data::InvalidUtf8 policy) {
-  const size_t at_once = ::isatty(STDIN_FILENO) != 0 ? 1 : lines_at_once;
-  std::vector<std::string> waiting;
-  std::string line;
-  size_t number = 0;
-  const std::string name = "standard input";
-  const auto translate_waiting = [&] {
-    const size_t first = number - waiting.size() + 1;
-    session.lines(std::exchange(waiting, {}), first, name);
-  };
-  while (std::getline(std::cin, line)) {
-    try {
-      if (number == 0) {
-        line += std::cin.eof() ? "" : "\n";
-        const auto first = data::parse_text(line, name, policy).lines;
-        waiting.insert(waiting.end(), first.begin(), first.end());
-      } else {
-        waiting.push_back(data::parse_line(line, number + 1, name, policy));
-      }
-    } catch (const InputError&) {
-      translate_waiting();
-      throw;
-    }
-    ++number;
-    if (waiting.size() >= at_once) {
-      translate_waiting();
-    }
-  }
-  translate_waiting();
-}
-
-void translate_file(Session& session, const std::string& path, data::InvalidUtf8 policy) {
-  const auto lines = data::read_text_file(path, policy).lines;
-  for (size_t begin = 0; begin < lines.size(); begin += lines_at_once) {
-    const size_t end = std::min(lines.size(), begin + lines_at_once);
-    session.lines({lines.begin() + static_cast<std::ptrdiff_t>(begin),
-                   lines.begin() + static_cast<std::ptrdiff_t>(end)},
-                  begin + 1, path);
-  }
-}
-
 void run_translate(const Options& options) {
+  check_ending("--alignments", options.alignments,
+               {{".html", "a page"}, {".svg", "a picture of the only one"}});
   use_threads(options.decoding.threads);
   Translator translator = restore_translator(load_trained(options.run));
   const data::InvalidUtf8 policy = invalid_utf8_policy(translator.config.data);
+  const bool from_standard_input = options.input == "-";
+  const std::string name = from_standard_input ? "standard input" : options.input;
+  const NextLine next =
+      from_standard_input ? standard_input(name, policy) : lines_of_file(name, policy);
   Session session(options, std::move(translator));
-  if (options.input == "-") {
-    translate_standard_input(session, policy);
-  } else {
-    translate_file(session, options.input, policy);
+  try {
+    session.translate_all(next, name);
+  } catch (const InputError&) {
+    if (session.has_begun()) {
+      session.finish();
+    }
+    throw;
   }
   session.finish();
 }
@@ -252,8 +313,8 @@ void add_translate_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("translate", "Translate text with a trained run");
   command->footer(
       "One line out for each line in; a line that cannot be read or is longer than the model's\n"
-      "context ends the work, with those before it written. The best checkpoint by validation is\n"
-      "used.\n\n"
+      "context ends the work, with those before it written (but a file that --output writes over\n"
+      "itself then stays as it is). The best checkpoint by validation is used.\n\n"
       "  echo 'the small cat sleeps .' | heed translate runs/toy_translator\n"
       "  heed translate runs/toy_translator --input a.en --output a.fr --beam 5\n"
       "  heed translate runs/toy_translator --input a.en --alignments a.html");

@@ -168,4 +168,7 @@ struct HEED_EXPORT ConfigDifference {
 HEED_EXPORT std::vector<ConfigDifference> config_differences(const Config& before,
                                                              const Config& after);
 
+// How a config differs from the defaults of its kind, without what follows from its other keys.
+HEED_EXPORT std::vector<ConfigDifference> chosen_keys(const Config& config);
+
 }  // namespace heed::train

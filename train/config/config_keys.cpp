@@ -18,6 +18,8 @@ Key key(std::string_view name, std::string_view help) {
 
 // Anything larger is a slip of the keyboard rather than a model.
 constexpr double widest = 65536;
+constexpr double widest_beam = 1000;
+constexpr double longest = 1e6;
 
 std::vector<Key> run_keys() {
   using R = RunConfig;
@@ -346,7 +348,7 @@ std::vector<Key> decode_keys() {
   std::vector<Key> keys = {
       key<decode, &D::beam_size>("decode.beam_size", "hypotheses kept; 1 = greedy")
           .from(1)
-          .to(1000)
+          .to(widest_beam)
           .only("data.task", {"translation"}),
       key<decode, &D::length_penalty>("decode.length_penalty",
                                       "alpha: scores are divided by ((5 + length) / 6)^alpha")
@@ -356,12 +358,15 @@ std::vector<Key> decode_keys() {
       key<decode, &D::max_length>("decode.max_length",
                                   "longest output, in tokens; 0 = twice the source + 10")
           .from(0)
+          .to(longest)
           .only("data.task", {"translation"}),
       key<decode, &D::min_length>("decode.min_length", "shortest output, in tokens")
           .from(0)
+          .to(longest)
           .only("data.task", {"translation"}),
       key<decode, &D::n_best>("decode.n_best", "outputs for each input")
           .from(1)
+          .to(widest_beam)
           .only("data.task", {"translation"}),
       key<decode, &D::temperature>("decode.temperature",
                                    "logits are divided by it; 0 = always the likeliest token")

@@ -117,7 +117,6 @@ class Reader {
   void assign(const Key& key, const toml::node& node, const std::string& place);
   bool check_value(const Key& key, const std::string& place);
   void forget_what_overrides_end();
-  void take_defaults();
   void check_conditions();
   void check_rules();
   template <typename... Args>
@@ -391,34 +390,13 @@ void Reader::forget_what_overrides_end() {
   }
 }
 
-// Of the keys that are not given.
-void Reader::take_defaults() {
-  const auto given = [&](std::string_view key) { return given_.contains(key); };
-  const bool language_model = config_.data.task == "language_model";
-  if (language_model && !given("model.kind")) {
-    config_.model.kind = "causal_lm";
-  }
-  Config usual = default_config(config_.model.kind);
-  for (const Key& key : config_table()) {
-    if (!given(key.name) && key.name != "model.kind") {
-      key.copy(usual, config_);
-    }
-  }
-  if (config_.train.steps > 0 && !given("train.epochs")) {
-    config_.train.epochs = 0;
-  }
-  if (config_.data.task == "language_model" && !given("data.test")) {
-    config_.data.test = config_.data.validation;
-  }
-}
-
 Config Reader::finish(const std::string& stem) {
   line_ = after_file;
   for (const Override& override : overrides_) {
     assign(*override.key, *override.holder.get("value"), override.place);
   }
   forget_what_overrides_end();
-  take_defaults();
+  take_defaults(config_, [&](std::string_view key) { return given_.contains(key); });
   if (readable_) {
     check_conditions();
     check_rules();

@@ -235,6 +235,25 @@ Config default_config(std::string_view kind) {
   return config;
 }
 
+void take_defaults(Config& config, const std::function<bool(std::string_view)>& given) {
+  const bool language_model = config.data.task == "language_model";
+  if (language_model && !given("model.kind")) {
+    config.model.kind = "causal_lm";
+  }
+  Config usual = default_config(config.model.kind);
+  for (const Key& key : config_table()) {
+    if (!given(key.name) && key.name != "model.kind") {
+      key.copy(usual, config);
+    }
+  }
+  if (config.train.steps > 0 && !given("train.epochs")) {
+    config.train.epochs = 0;
+  }
+  if (config.data.task == "language_model" && !given("data.test")) {
+    config.data.test = config.data.validation;
+  }
+}
+
 void resolve(Config& config, const std::string& stem) {
   const auto fill = [](auto& value, auto derived) {
     if (value == 0) {

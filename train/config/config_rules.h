@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,10 @@ struct Rule {
 };
 
 std::span<const Rule> config_rules();
+
+// Gives the keys that are not given the default of model.kind, which itself follows from data.task,
+// or what follows from what is given: train.epochs, data.test.
+void take_defaults(Config& config, const std::function<bool(std::string_view)>& given);
 
 // Fills what follows from other keys; `stem` names a run that has no name.
 void resolve(Config& config, const std::string& stem);

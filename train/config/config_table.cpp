@@ -32,11 +32,11 @@ const Key* find_key(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-bool Range::contains(double x) const {
+bool ValueRange::contains(double x) const {
   return (low_open ? x > low : x >= low) && (high_open ? x < high : x <= high);
 }
 
-std::string Range::text() const {
+std::string ValueRange::text() const {
   const bool bounded_below = low > -std::numeric_limits<double>::infinity();
   const bool bounded_above = high < std::numeric_limits<double>::infinity();
   if (bounded_below && bounded_above && !low_open && !high_open) {

@@ -18,7 +18,7 @@ namespace heed::train {
 
 using Value = std::variant<bool*, int64_t*, double*, std::string*, CorpusName*>;
 
-struct Range {
+struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool low_open = false, high_open = false;
@@ -41,7 +41,7 @@ struct Key {
   std::string_view name;  // "train.steps"
   std::string_view help;
   Value (*value)(Config&) = nullptr;
-  Range range;
+  ValueRange range;
   std::vector<std::string_view> choices;
   Condition condition;
   bool resumable = false;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "train/config/config_rules.h"
 #include "train/config/config_table.h"
 
 namespace heed::train {
@@ -93,6 +94,18 @@ std::vector<ConfigDifference> config_differences(const Config& before, const Con
       differences.push_back({std::string(key.name), was, is, key.resumable, key.is_fixed});
     }
   }
+  return differences;
+}
+
+std::vector<ConfigDifference> chosen_keys(const Config& config) {
+  auto differences = config_differences(default_config(config.model.kind), config);
+  // What comes out the same when it is not given was not chosen.
+  std::erase_if(differences, [&](const ConfigDifference& difference) {
+    Config without = config;
+    take_defaults(without, [&](std::string_view key) { return key != difference.key; });
+    resolve(without, "");
+    return find_key(difference.key)->text(without) == difference.after;
+  });
   return differences;
 }
 

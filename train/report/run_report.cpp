@@ -8,10 +8,9 @@
 #include "train/report/translation_report.h"
 
 namespace heed::train {
-namespace {
 
 Series series_of(const std::vector<MetricsEvent>& events, const std::string& event,
-                 const std::string& value, const std::string& name, double scale = 1) {
+                 const std::string& value, const std::string& name, double scale) {
   Series series;
   series.name = name;
   for (const MetricsEvent& entry : events) {
@@ -24,6 +23,8 @@ Series series_of(const std::vector<MetricsEvent>& events, const std::string& eve
   series.markers = series.x.size() < 30;
   return series;
 }
+
+namespace {
 
 void add_curve(std::vector<Curve>& curves, const std::string& heading, const std::string& y_label,
                std::vector<Series> all) {

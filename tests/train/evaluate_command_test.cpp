@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/file.h"
+#include "tests/train/run_program.h"
+#include "tests/train/tiny_run.h"
+
+namespace heed::test {
+namespace {
+
+using nlohmann::json;
+
+class EvaluateCommand : public TinyRun {};
+
+TEST_F(EvaluateCommand, PrintsOneObject) {
+  const Outcome outcome = run({"evaluate", "runs/tiny", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err,
+            "[data] grammar:20:3-6: 20 pairs (0 empty, 0 too long (> 50 tokens), 0 over ratio), "
+            "0.00% unknown\n");
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
+  const json values = json::parse(outcome.out);
+  std::set<std::string> keys;
+  for (const auto& [key, value] : values.items()) {
+    keys.insert(key);
+  }
+  EXPECT_EQ(keys, (std::set<std::string>{"corpus", "loss", "nll", "perplexity", "bleu",
+                                         "bleu_signature", "chrf", "chrf_signature", "exact",
+                                         "tokens", "sentences", "alignment_accuracy"}));
+  EXPECT_EQ(values["sentences"], 20);
+  EXPECT_NEAR(values["perplexity"].get<double>(), std::exp(values["nll"].get<double>()), 1e-6);
+  EXPECT_EQ(run({"evaluate", "runs/tiny", "--json"}).out, outcome.out) << "it is deterministic";
+}
+
+TEST_F(EvaluateCommand, Draws) {
+  const Outcome outcome = run({"evaluate", "runs/tiny", "--by-length", "lengths.svg",
+                               "--alignments", "new/pairs.html", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(json::accept(outcome.out)) << outcome.out;
+  EXPECT_NE(outcome.err.find("[evaluate] BLEU by length: lengths.svg\n"), std::string::npos);
+  EXPECT_NE(outcome.err.find("[evaluate] 20 alignments: new/pairs.html\n"), std::string::npos);
+  const std::string svg = read_file("test", *folder_ / "lengths.svg");
+  EXPECT_EQ(svg.find("<svg"), 0u) << svg.substr(0, 80);
+  EXPECT_NE(svg.find("</svg>"), std::string::npos);
+  const std::string page = read_file("test", *folder_ / "new/pairs.html");
+  EXPECT_EQ(page.find("<!DOCTYPE html>"), 0u) << page.substr(0, 80);
+  EXPECT_NE(page.find("<svg"), std::string::npos);
+}
+
+// The corpus is made and its words are counted by the first run; each curve is called what its run
+// was called.
+TEST_F(EvaluateCommand, ComparesRunsOnTheSameSentences) {
+  const Outcome trained = run({"train", "tiny.toml", "--run", "other", "--set", "run.seed=2",
+                               "--set", "data.tokenizer=character"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const Arguments compare = {"evaluate", "runs/tiny", "--compare", "other",      "--length-step",
+                             "2",        "--json",    "--corpus",  "grammar:40", "--by-length"};
+  const Outcome outcome = run(compare);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  using Range = std::tuple<int64_t, int64_t, int64_t>;
+  std::map<std::string, std::vector<Range>> ranges;
+  int64_t sentences = 0;
+  const json values = json::parse(outcome.out);
+  for (const json& row : values["by_length"]) {
+    ranges[row["run"]].emplace_back(row["min_length"], row["max_length"], row["sentences"]);
+    sentences += row["sentences"].get<int64_t>();
+    EXPECT_GE(row["bleu"].get<double>(), 0);
+    EXPECT_EQ(row.size(), 5U);
+  }
+  EXPECT_EQ(sentences, 80);
+  EXPECT_GT(ranges["runs/tiny"].size(), 5U);
+  EXPECT_EQ(ranges["other"], ranges["runs/tiny"]);
+  EXPECT_EQ(ranges.size(), 2U);
+  Arguments drawn = compare;
+  drawn.emplace_back("by.svg");
+  ASSERT_EQ(run(drawn).code, 0);
+  const std::string svg = read_file("test", *folder_ / "by.svg");
+  EXPECT_NE(svg.find(">runs/tiny<"), std::string::npos) << svg;
+  EXPECT_NE(svg.find(">other<"), std::string::npos) << svg;
+}
+
+// By length as over all: a model that writes lower case is not blamed for it.
+TEST_F(EvaluateCommand, BleuByLengthForgivesCaseAsBleuDoes) {
+  std::string pairs;
+  for (int i = 0; i < 64; ++i) {
+    pairs += "A B C D\tE F G H\n";
+  }
+  write_file("test", *folder_ / "upper.tsv", pairs);
+  const Outcome trained =
+      run({"train", "tiny.toml", "--run", "lower", "--set", "data.lowercase=true", "--set",
+           "data.train=upper.tsv", "--set", "data.validation=none", "--set", "data.test=upper.tsv",
+           "--set", "train.steps=60", "--set", "train.learning_rate=0.03"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const json values = json::parse(run({"evaluate", "lower", "--json", "--by-length"}).out);
+  EXPECT_NEAR(values["bleu"].get<double>(), 100, 1e-9);
+  ASSERT_EQ(values["by_length"].size(), 1U);
+  EXPECT_EQ(values["by_length"][0]["bleu"], values["bleu"]);
+}
+
+TEST_F(EvaluateCommand, WhatCannotBeDrawnIsRefusedBeforeTheWork) {
+  expect_refused({"evaluate", "runs/tiny", "--by-length", "a.html"},
+                 "[heed] --by-length is a.html: a name ending in .svg (a picture) is expected\n");
+  expect_refused({"evaluate", "runs/tiny", "--alignments", "a.svg"},
+                 "[heed] --alignments is a.svg: a name ending in .html (a page) is expected\n");
+  expect_refused({"evaluate", "runs/tiny", "--by-length", "--compare", "nosuch"},
+                 "[run] nosuch: no such run folder or checkpoint\n");
+  const Outcome trained =
+      run({"train", "tiny.toml", "--run", "fixed", "--set", "model.kind=rnnencdec"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  expect_refused({"evaluate", "fixed", "--alignments", "a.html"},
+                 "[evaluate] rnnencdec does not attend: it has no alignments\n");
+}
+
+}  // namespace
+}  // namespace heed::test

@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/file.h"
+#include "tests/train/run_program.h"
+#include "tests/train/tiny_run.h"
+
+namespace heed::test {
+namespace {
+
+class PlotCommand : public TinyRun {};
+
+TEST_F(PlotCommand, WritesPagesAndPicturesAlone) {
+  expect_refused({"plot", "runs/tiny", "--output", "curves.png"},
+                 "[heed] --output is curves.png: a name ending in .html (a page of one run) or "
+                 ".svg (a picture of one value) is expected\n");
+  EXPECT_FALSE(std::filesystem::exists(*folder_ / "curves.png"));
+  expect_refused({"plot", "runs/tiny", "runs/tiny", "--output", "curves.html"},
+                 "[plot] --output is curves.html: a page shows one run, 2 are compared in an .svg "
+                 "picture\n");
+  expect_refused({"plot", "runs/tiny", "--value", "bleu", "--output", "curves.html"},
+                 "[plot] --value is bleu, but --output is curves.html: a page shows every value; a "
+                 "picture (.svg) shows one\n");
+  const Outcome page = run({"plot", "runs/tiny", "--output", "curves.html"});
+  EXPECT_EQ(page.code, 0) << page.err;
+  EXPECT_EQ(read_file("test", *folder_ / "curves.html").find("<!DOCTYPE html>"), 0U);
+}
+
+TEST_F(PlotCommand, ARunWithoutValidationIsDrawnAsTrainingOrLeftOutInWords) {
+  const Outcome trained =
+      run({"train", "tiny.toml", "--run", "blind", "--set", "data.validation=none"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const auto plot = [](const std::string& value) {
+    return run({"plot", "runs/tiny", "blind", "--value", value, "--output", value + ".svg"});
+  };
+  EXPECT_EQ(plot("nll").err, "");
+  const std::string nll = read_file("test", *folder_ / "nll.svg");
+  EXPECT_NE(nll.find(">blind (training)<"), std::string::npos) << nll;
+  EXPECT_NE(nll.find(">runs/tiny<"), std::string::npos) << nll;
+  const Outcome bleu = plot("bleu");
+  EXPECT_EQ(bleu.code, 0);
+  EXPECT_EQ(bleu.out, "bleu.svg\n");
+  EXPECT_EQ(bleu.err, "[plot] warning: blind has no value 'bleu': it is left out\n");
+  EXPECT_EQ(plot("nosuch").err, "[plot] no run has a value 'nosuch'\n");
+}
+
+}  // namespace
+}  // namespace heed::test
