@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "core/error.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cuda_backend.h"
 
@@ -18,6 +19,15 @@ Backend& backend(Device device) {
   }
   static auto* const cpu = new CpuBackend;
   return *cpu;
+}
+
+void set_precision(Device device, Precision precision) {
+  if (device.kind == DeviceKind::cuda) {
+    set_cuda_precision(device, precision);
+    return;
+  }
+  HEED_CHECK_INPUT(precision == Precision::float32, "device",
+                   "the cpu computes in float32 alone: tf32 and bf16 are for graphics cards");
 }
 
 bool fused_kernels() { return fused_now.load(std::memory_order_relaxed); }

@@ -16,6 +16,7 @@
 #include "core/threads.h"
 #include "core/version.h"
 #include "kernels/backend.h"
+#include "kernels/precision.h"
 #include "train/branch.h"
 #include "train/metrics.h"
 #include "train/report/progress.h"
@@ -32,9 +33,16 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+kernels::Precision precision_of(const std::string& name) {
+  if (name == "tf32") {
+    return kernels::Precision::tf32;
+  }
+  return name == "bf16" ? kernels::Precision::bf16 : kernels::Precision::float32;
+}
+
 void configure_machine(const RunConfig& run) {
   const Device device = parse_device(run.device);
-  static_cast<void>(kernels::backend(device));  // throws when it is not there
+  kernels::set_precision(device, precision_of(run.precision));  // throws when it is not there
   set_default_device(device);
   if (run.threads > 0) {
     set_thread_count(static_cast<int>(run.threads));

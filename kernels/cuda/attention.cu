@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
+#include "kernels/cuda/attention_bf16.h"
 #include "kernels/cuda/attention_tiles.h"
 #include "kernels/cuda/cuda_backend.h"
 
@@ -31,19 +33,19 @@ __global__ void __launch_bounds__(block_threads, 1)
   for (int64_t s = 0; s < seen; s += tile) {
     const int64_t keys = smaller(tile, call.keys - s);
     T scores[held][held];
-    draw_kept(call, head, l, s, memory);
+    draw_kept(call, head, l, s, memory.kept);
     product_of_rows(call.query.from(head, l), rows, call.key.from(head, s), keys, call.width,
                     memory, scores);
-    finish_scores(call, head, l, s, scores);
     __syncthreads();
     HEED_UNROLL
     for (int i = 0; i < held; ++i) {
-      T largest = scores[i][0];
+      T largest = maximum[i];
       HEED_UNROLL
-      for (int j = 1; j < held; ++j) {
+      for (int j = 0; j < held; ++j) {
+        scores[i][j] = call.score(head, l + own_row(i), s + own_column(j), scores[i][j]);
         largest = Larger()(largest, scores[i][j]);
       }
-      largest = Larger()(maximum[i], reduce_lanes(largest, Larger(), side));
+      largest = reduce_lanes(largest, Larger(), side);
       // A row that has seen nothing yet has the maximum -inf, and nothing to rescale.
       const T shift = largest == lowest<T>() ? T{0} : largest;
       const T factor = std::exp(maximum[i] - shift);
@@ -54,7 +56,7 @@ __global__ void __launch_bounds__(block_threads, 1)
         const T weight = scores[i][j] == lowest<T>() ? T{0} : std::exp(scores[i][j] - shift);
         total += weight;
         memory.weights[own_row(i)][own_column(j)] =
-            weight * dropout_factor(call, memory, own_row(i), own_column(j));
+            weight * call.dropout_factor(memory.kept, own_row(i), own_column(j));
       }
       sum[i] = sum[i] * factor + reduce_lanes(total, Plus(), side);
       maximum[i] = largest;
@@ -73,10 +75,8 @@ __global__ void __launch_bounds__(block_threads, 1)
     for (int j = 0; j < W / side; ++j) {
       output[i][j] *= scale;
     }
-    // A row that may attend to nothing has the sum 0; exp(score - inf) is 0 in backward.
     if (own_row(i) < rows && threadIdx.x == 0 && column == 0) {
-      log_sum[head * call.queries + l + own_row(i)] =
-          sum[i] == 0 ? -lowest<T>() : maximum[i] + std::log(sum[i]);
+      log_sum[head * call.queries + l + own_row(i)] = log_of_sum(maximum[i], sum[i]);
     }
   }
   write<W>(output, T{1}, y.from(head, l, column), rows, call.value_width - column);
@@ -97,6 +97,11 @@ void CudaBackend::attention(const Tensor& query, const Tensor& key, const Tensor
                             const Tensor& y, const Tensor& log_sum) {
   dispatch_floating("attention", query.dtype(), [&]<typename T>(T) {
     const cuda::AttentionCall<T> call(query, key, value, mask, bias, rule);
+    if constexpr (std::is_same_v<T, float>) {
+      if (precision_ == Precision::bf16 && cuda::fits_bf16(call)) {
+        return cuda::attention_bf16(call, cuda::Heads<T>(y), log_sum.data<T>());
+      }
+    }
     cuda::with_chunk<T>(call.value_width,
                         [&](auto chunk) { cuda::attention_for<chunk.value>(call, y, log_sum); });
   });

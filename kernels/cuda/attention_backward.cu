@@ -1,29 +1,13 @@
 #include <algorithm>
-#include <cmath>
+#include <type_traits>
 
+#include "kernels/cuda/attention_bf16.h"
 #include "kernels/cuda/attention_tiles.h"
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/cuda_backend.h"
 
 namespace heed::kernels {
 namespace cuda {
-
-// Dao et al. 2022, algorithm 4, in two passes so that every gradient has one writer: the weights P
-// of each tile are worked out again from the log-sums. With dP = dy value^T, delta = sum(dy y) over
-// each row and f the factors of dropout:
-//   dS = P (f dP - delta) = dbias
-//   dvalue = (f P)^T dy, dkey = scale dS^T query   (a block a tile of keys)
-//   dquery = scale dS key                          (a block a tile of queries)
-template <typename T>
-struct AttentionGradients {
-  Heads<const T> dy;
-  const T* log_sum;
-  const T* delta;
-  Heads<T> dquery;
-  Heads<T> dkey;
-  Heads<T> dvalue;
-  Heads<T> dbias;
-};
 
 // delta[row] = sum over y dy: a warp a row.
 template <typename T>
@@ -46,25 +30,19 @@ __device__ void tile_gradients(const AttentionCall<T>& call, const AttentionGrad
                                T (&weights)[held][held], T (&dscores)[held][held]) {
   const int64_t rows = smaller(tile, call.queries - l);
   const int64_t keys = smaller(tile, call.keys - s);
-  draw_kept(call, head, l, s, memory);
+  draw_kept(call, head, l, s, memory.kept);
   product_of_rows(call.query.from(head, l), rows, call.key.from(head, s), keys, call.width, memory,
                   weights);
-  finish_scores(call, head, l, s, weights);
   product_of_rows(gradients.dy.from(head, l), rows, call.value.from(head, s), keys,
                   call.value_width, memory, dscores);
   HEED_UNROLL
   for (int i = 0; i < held; ++i) {
-    const int64_t row = head * call.queries + l + own_row(i);
-    const bool exists = own_row(i) < rows;
-    const T log_sum = exists ? gradients.log_sum[row] : -lowest<T>();
-    const T delta = exists ? gradients.delta[row] : T{0};
+    const RowSums<T> row = gradients.row(call, head, l + own_row(i));
     HEED_UNROLL
     for (int j = 0; j < held; ++j) {
-      // Nothing comes out of a weight of 0, whatever its cotangent holds.
-      const T weight = weights[i][j] == lowest<T>() ? T{0} : std::exp(weights[i][j] - log_sum);
-      const T factor = dropout_factor(call, memory, own_row(i), own_column(j));
-      weights[i][j] = weight * factor;
-      dscores[i][j] = weight == 0 ? T{0} : weight * (dscores[i][j] * factor - delta);
+      weight_gradients(call, head, l + own_row(i), s + own_column(j), row,
+                       call.dropout_factor(memory.kept, own_row(i), own_column(j)), weights[i][j],
+                       dscores[i][j]);
     }
   }
 }
@@ -95,10 +73,7 @@ __global__ void __launch_bounds__(block_threads, 1)
   T dvalue[held][W / side];
   clear<W>(dkey);
   clear<W>(dvalue);
-  // The first query that sees key s.
-  const int64_t first =
-      call.causal && s > call.keys - call.queries ? s - (call.keys - call.queries) : 0;
-  for (int64_t l = first / tile * tile; l < call.queries; l += tile) {
+  for (int64_t l = call.first(s) / tile * tile; l < call.queries; l += tile) {
     const int64_t rows = smaller(tile, call.queries - l);
     T weights[held][held];
     T dscores[held][held];
@@ -171,6 +146,11 @@ void CudaBackend::attention_backward(const Tensor& query, const Tensor& key, con
         cuda::Heads<const T>(dy), log_sum.data<T>(),    delta.data(),
         cuda::Heads<T>(dquery),   cuda::Heads<T>(dkey), cuda::Heads<T>(dvalue),
         cuda::Heads<T>(dbias)};
+    if constexpr (std::is_same_v<T, float>) {
+      if (precision_ == Precision::bf16 && cuda::fits_bf16(call)) {
+        return cuda::attention_backward_bf16(call, gradients);
+      }
+    }
     cuda::with_chunk<T>(std::max(call.width, call.value_width), [&](auto chunk) {
       cuda::attention_backward_for<chunk.value>(call, gradients);
     });

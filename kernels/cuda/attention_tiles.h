@@ -140,57 +140,6 @@ __device__ void write(const T (&result)[held][W / side], T scale, const Rows<T>&
   }
 }
 
-// Scores of the tile at (l, s) from the products query key^T: -inf where a query may not attend.
-template <typename T>
-__device__ void finish_scores(const AttentionCall<T>& call, int64_t head, int64_t l, int64_t s,
-                              T (&scores)[held][held]) {
-  HEED_UNROLL
-  for (int i = 0; i < held; ++i) {
-    HEED_UNROLL
-    for (int j = 0; j < held; ++j) {
-      const int64_t query = l + own_row(i);
-      const int64_t key = s + own_column(j);
-      if (!call.may(head, query, key)) {
-        scores[i][j] = lowest<T>();
-      } else {
-        scores[i][j] *= call.scale;
-        if (call.bias.data != nullptr) {
-          scores[i][j] += call.bias.from(head, query, key).data[0];
-        }
-      }
-    }
-  }
-}
-
-// Draws which weights of the tile at (l, s) dropout keeps: a row is 64 numbers on end. The barriers
-// of the products around it keep writing and reading apart.
-template <typename T>
-__device__ void draw_kept(const AttentionCall<T>& call, int64_t head, int64_t l, int64_t s,
-                          TileMemory<T>& memory) {
-  if (!call.drops) {
-    return;
-  }
-  constexpr int blocks = tile / 4 + 1;
-  for (int e = own_number(); e < tile * blocks; e += block_threads) {
-    const int row = e / blocks;
-    const auto first = static_cast<uint64_t>((head * call.queries + l + row) * call.keys + s);
-    call.dropout.each_of_block(first, tile, e % blocks,
-                               [&](int64_t column, bool kept) { memory.kept[row][column] = kept; });
-  }
-}
-
-// 0 for a weight that dropout takes away, 1 / (1 - p) for the others.
-template <typename T>
-__device__ T dropout_factor(const AttentionCall<T>& call, const TileMemory<T>& memory, int row,
-                            int column) {
-  if (!call.drops) {
-    return T{1};
-  }
-  return memory.kept[row][column] ? static_cast<T>(call.dropout.scale) : T{0};
-}
-
-__device__ inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 // Calls f with how many columns of a result a block makes, as a type's value: 64, or, where they
 // fit the registers, 128. More columns are other blocks' work.
 template <typename T, typename F>

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kernels/backend.h"
+#include "kernels/precision.h"
 
 namespace heed::kernels {
 
@@ -87,8 +88,13 @@ class CudaBackend final : public Backend {
   void adam_step(const AdamStep& step, std::span<const Updated> parameters) override;
   void adadelta_step(const AdadeltaStep& step, std::span<const Updated> parameters) override;
 
-  // Besides the contract: y (C) = the rows of x (R, C) added up.
+  // Besides the contract.
+  void set_precision(Precision precision);
+  // y (C) = the rows of x (R, C) added up.
   void sum_rows(const Tensor& x, const Tensor& y);
+
+ private:
+  Precision precision_ = Precision::float32;
 };
 
 }  // namespace heed::kernels

@@ -10,4 +10,6 @@ Backend& cuda_backend(Device device) {
                   device_name(device)));
 }
 
+void set_cuda_precision(Device device, Precision) { static_cast<void>(cuda_backend(device)); }
+
 }  // namespace heed::kernels

@@ -193,6 +193,9 @@ TEST(Config, RefusesKeysWithoutEffectOnlyWhereTheyAreGiven) {
   EXPECT_EQ(mistakes("", {"data.validation=none", "train.patience=3"}),
             "[config] train.patience has no effect with data.validation = \"none\": --set "
             "train.patience=3");
+  EXPECT_EQ(mistakes("[run]\nprecision = \"bf16\"\n"),
+            "[config] run.precision has no effect with run.device = \"cpu\": toy.toml:2");
+  EXPECT_EQ(mistakes("[run]\ndevice = \"cuda\"\nprecision = \"bf16\"\n"), "no error");
   EXPECT_EQ(mistakes("[train]\nmomentum = 0.9\n"),
             "[config] train.momentum has no effect with train.optimizer = \"adam\": toy.toml:2");
   EXPECT_EQ(mistakes("[model]\nkind = \"rnnencdec\"\nattention_width = 8\n"),

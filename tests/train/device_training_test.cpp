@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/file.h"
 #include "core/logging.h"
 #include "kernels/backend.h"
+#include "kernels/precision.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/run_program.h"
@@ -48,13 +50,16 @@ class DeviceTraining : public testing::TestWithParam<const char*> {
     set_default_device(before_);
   }
 
-  Config config_on(const std::string& device) const {
+  Config config_on(const std::string& device, const std::string& precision = "float32") const {
     const std::string kind = GetParam();
     Overrides all = {"model.kind=" + kind, "run.device=" + device,
                      "model.width=8",      "run.log_every=1",
                      "train.steps=50",     "train.checkpoint_every=25",
                      "model.dropout=0.1",  "train.keep_checkpoints=100",
                      "data.batch_size=4",  "data.validation=none"};
+    if (precision != "float32") {
+      all.emplace_back("run.precision=" + precision);
+    }
     if (kind == "causal_lm" || kind == "transformer") {
       all.insert(all.end(), {"model.heads=2", "model.layers=1"});
     }
@@ -100,6 +105,31 @@ TEST_P(DeviceTraining, LearnsAsOnTheCpu) {
     EXPECT_NEAR(actual[i], expected[i], 1e-5 * static_cast<double>(i + 1)) << "step " << i + 1;
   }
   EXPECT_LT(actual.back(), actual.front());
+}
+
+// Rounded products set the losses apart by a little, and by something.
+TEST_P(DeviceTraining, LearnsInBf16AndTf32) {
+  try {
+    kernels::set_precision(Device{DeviceKind::cuda}, kernels::Precision::bf16);
+  } catch (const InputError& lacking) {
+    GTEST_SKIP() << lacking.what();
+  }
+  std::vector<std::vector<double>> losses;
+  for (const std::string precision : {"float32", "tf32", "bf16"}) {
+    const RunFolder run(folder_ / precision);
+    Trainer(config_on("cuda", precision), run).run();
+    losses.push_back(losses_of(run));
+  }
+  kernels::set_precision(Device{DeviceKind::cuda}, kernels::Precision::float32);
+  for (const size_t rounded : {size_t{1}, size_t{2}}) {
+    const double tolerance = rounded == 1 ? 5e-4 : 3e-3;
+    ASSERT_EQ(losses[rounded].size(), 50U);
+    for (size_t i = 0; i < 50; ++i) {
+      EXPECT_NEAR(losses[rounded][i], losses[0][i], tolerance) << "step " << i + 1;
+    }
+    EXPECT_NE(losses[rounded], losses[0]);
+    EXPECT_LT(losses[rounded].back(), losses[rounded].front());
+  }
 }
 
 // Killed and begun anew from the middle, it comes to the same bytes.

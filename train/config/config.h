@@ -23,6 +23,7 @@ struct RunConfig {
   std::string name;
   int64_t seed = 1;
   std::string device = "cpu";
+  std::string precision = "float32";
   int64_t threads = 0;
   bool fused = true;
   bool check_finite = false;

@@ -30,6 +30,10 @@ std::vector<Key> run_keys() {
       key<run, &R::seed>("run.seed", "seed of every random choice").from(0).fixed(),
       key<run, &R::device>("run.device", "the processor or the graphics card")
           .one_of({"cpu", "cuda"}),
+      key<run, &R::precision>(
+          "run.precision", "what products round their f32 operands to; weights and sums stay f32")
+          .one_of({"float32", "tf32", "bf16"})
+          .only("run.device", {"cuda"}),
       key<run, &R::threads>("run.threads", "threads; 0 = the cores this process may use")
           .from(0)
           .to(4096),

@@ -1,11 +1,13 @@
 #include "kernels/cuda/emulator/emulator.h"
 
+#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -213,6 +215,60 @@ TEST(Emulator, ShufflesSpanAWarp) {
     EXPECT_EQ(result[31], 528);
     EXPECT_EQ(result[32], 1552);
   }
+}
+
+// The lanes' parts as the PTX ISA gives them for mma.m16n8k16: y (16, 8) += a (16, 16) b (16, 8).
+__global__ void tensor_core_product(const float* a, const float* b, float* y) {
+  const unsigned group = threadIdx.x >> 2, place = threadIdx.x % 4;
+  __nv_bfloat16 a_part[8], b_part[4];
+  float c[4];
+  for (unsigned i = 0; i < 8; ++i) {
+    const unsigned row = i < 2 || (4 <= i && i < 6) ? group : group + 8;
+    const unsigned column = i < 4 ? place * 2 + (i & 1) : place * 2 + (i & 1) + 8;
+    a_part[i] = __float2bfloat16_rn(a[row * 16 + column]);
+  }
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned row = i < 2 ? place * 2 + (i & 1) : place * 2 + (i & 1) + 8;
+    b_part[i] = __float2bfloat16_rn(b[row * 8 + group]);
+    c[i] = y[(i < 2 ? group : group + 8) * 8 + place * 2 + (i & 1)];
+  }
+  uint32_t a_words[4], b_words[2];
+  std::memcpy(a_words, a_part, sizeof(a_words));
+  std::memcpy(b_words, b_part, sizeof(b_words));
+  mma(c, a_words, b_words);
+  for (unsigned i = 0; i < 4; ++i) {
+    y[(i < 2 ? group : group + 8) * 8 + place * 2 + (i & 1)] = c[i];
+  }
+}
+
+TEST(Emulator, TensorCoresMultiply) {
+  // Whole numbers that bf16 holds, no two rows or columns alike.
+  std::vector<float> a(256), b(128), expected = counted(128);
+  for (size_t i = 0; i < 256; ++i) {
+    a[i] = static_cast<float>(i * 37 % 251) - 125;
+    b[i / 2] = static_cast<float>(i / 2 * 29 % 113) - 56;
+  }
+  for (size_t i = 0; i < 128; ++i) {
+    for (size_t k = 0; k < 16; ++k) {
+      expected[i] += a[i / 8 * 16 + k] * b[k * 8 + i % 8];
+    }
+  }
+  for (const std::vector<float>& result : in_every_order([&] {
+         const Floats x(a), w(b), y(counted(128));
+         EXPECT_EQ(run(tensor_core_product, 1, 32, 0, x.data(), w.data(), y.data()), cudaSuccess);
+         return y.values();
+       })) {
+    EXPECT_EQ(result, expected);
+  }
+}
+
+TEST(Emulator, RoundsToBf16AsACardDoes) {
+  const auto rounded = [](float x) { return __bfloat162float(__float2bfloat16_rn(x)); };
+  EXPECT_EQ(rounded(1 + 1.0F / 256), 1);               // the middle: to even
+  EXPECT_EQ(rounded(1 + 3.0F / 256), 1 + 4.0F / 256);  // the middle: to even
+  EXPECT_EQ(rounded(1 + 1.01F / 256), 1 + 2.0F / 256);
+  EXPECT_EQ(rounded(-3.4e38F), -INFINITY);
+  EXPECT_TRUE(std::isnan(rounded(NAN)));
 }
 
 __global__ void any_negative(const float* x, float* answer) {
