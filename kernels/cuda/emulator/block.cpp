@@ -147,6 +147,7 @@ struct Thread {
 struct Warp {
   unsigned arrived = 0;  // a bit a lane
   uint64_t exchanges = 0;
+  std::vector<Thread*> lanes;     // in the order of their turns
   LaneValue values[2][warpSize];  // the exchange being made and the one before it
 };
 
@@ -256,6 +257,22 @@ class Runner {
     ::threadIdx = current().index;
   }
 
+  // As far as a warp gets alone: warps whose lanes meet often are not in step for that.
+  bool run_ahead(const Warp& warp) {
+    bool ran = false;
+    for (bool again = true; again;) {
+      again = false;
+      for (const Thread* lane : warp.lanes) {
+        if (lane->state == State::ready) {
+          again = ran = true;
+          running_ = lane->worker;
+          running_->resume();
+        }
+      }
+    }
+    return ran;
+  }
+
   void schedule(const uint3& block) {
     order_ = sequence(count_, block.x + 1);
     next_ = 0;
@@ -268,15 +285,18 @@ class Runner {
       idle_.pop_back();
       running_->start(run_threads, this);
     }
+    std::vector<Warp*> turns;
+    for (const int64_t i : order_) {
+      Warp& warp = warps_[static_cast<size_t>(i / warpSize)];
+      if (warp.lanes.empty()) {
+        turns.push_back(&warp);
+      }
+      warp.lanes.push_back(&threads_[static_cast<size_t>(i)]);
+    }
     while (finished_ < count_) {
       bool progress = false;
-      for (const int64_t i : order_) {
-        Thread& thread = threads_[static_cast<size_t>(i)];
-        if (thread.state == State::ready) {
-          progress = true;
-          running_ = thread.worker;
-          running_->resume();
-        }
+      for (const Warp* warp : turns) {
+        progress = run_ahead(*warp) || progress;
       }
       if (!progress) {
         fail(finished_ > 0 ? "threads wait at a barrier or shuffle that others of their block "

@@ -104,6 +104,30 @@ TEST(Emulator, AMissingBarrierShowsBetweenOrders) {
   EXPECT_NE(results[0], results[2]);
 }
 
+// The lanes of each warp meet before and after they write; the warps do not.
+__global__ void turn_round_between_warps(const float* x, float* y) {
+  auto* tile = static_cast<float*>(dynamic_shared());
+  tile[threadIdx.x] = __shfl_xor_sync(0xffffffff, x[threadIdx.x], 0);
+  __shfl_xor_sync(0xffffffff, 0.0F, 0);
+  y[threadIdx.x] = tile[block - 1 - threadIdx.x];
+  __syncthreads();
+}
+
+TEST(Emulator, AMissingBarrierShowsBehindShuffles) {
+  const auto results = in_every_order([] {
+    const Floats x(counted(block));
+    const Floats y(block);
+    EXPECT_EQ(run(turn_round_between_warps, 1, block, block * sizeof(float), x.data(), y.data()),
+              cudaSuccess);
+    return y.values();
+  });
+  // What the first warp to go on reads, nobody has written.
+  EXPECT_TRUE(std::isnan(results[0].front()));
+  EXPECT_EQ(results[0].back(), 1);
+  EXPECT_TRUE(std::isnan(results[1].back()));
+  EXPECT_EQ(results[1].front(), static_cast<float>(block));
+}
+
 __global__ void add_one(float* x, unsigned count) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) {
