@@ -191,7 +191,7 @@ Checkpoint decode_checkpoint(std::string bytes, const std::string& path) {
                    field("heed.format"), format_version);
   Checkpoint checkpoint;
   checkpoint.path = path;
-  checkpoint.config = parse_config(field("heed.config"), path);
+  checkpoint.config = parse_saved_config(field("heed.config"), path);
   const auto read = [&](const std::string& key, const auto& take) {
     try {
       take(field(key));

@@ -78,7 +78,6 @@ TEST(Config, ResolvesWhatFollowsFromOtherKeys) {
   EXPECT_EQ(adadelta.train.learning_rate, 1.0);
   EXPECT_EQ(adadelta.train.epsilon, 1e-6);
 
-  EXPECT_EQ(parse_config("", "toy.toml", {"train.steps=5", "train.epochs=2"}).train.epochs, 2);
   EXPECT_EQ(parse_config("", "toy.toml", {"train.optimizer=sgd"}).train.learning_rate, 0.1);
 }
 
@@ -95,6 +94,20 @@ TEST(Config, OverridesTakeTomlOrPlainText) {
   EXPECT_EQ(config.data.test, CorpusName{"quoted.tsv"});
   EXPECT_EQ(config.run.name, "2024");
   EXPECT_TRUE(config.data.lowercase);
+}
+
+TEST(Config, AnOverriddenEndTakesThePlaceOfTheOther) {
+  const std::string by_steps = "[train]\nsteps = 100\n", by_epochs = "[train]\nepochs = 3\n";
+  const auto end = [](const std::string& toml, const Overrides& overrides) {
+    const TrainConfig train = parse_config(toml, "toy.toml", overrides).train;
+    return std::pair(train.steps, train.epochs);
+  };
+  EXPECT_EQ(end(by_epochs, {"train.steps=5"}), std::pair(int64_t{5}, int64_t{0}));
+  EXPECT_EQ(end(by_steps, {"train.epochs=5"}), std::pair(int64_t{0}, int64_t{5}));
+  EXPECT_EQ(end(by_steps, {"train.steps=0"}), std::pair(int64_t{0}, int64_t{10}));
+  EXPECT_EQ(mistakes(by_steps, {"train.steps=5", "train.epochs=5"}),
+            "[config] train.steps = 5 and train.epochs = 5 both say when to stop, leave one out: "
+            "--set train.epochs=5");
 }
 
 TEST(Config, ReportsEveryMistakeAtOnceInTheOrderOfTheFile) {
@@ -212,6 +225,10 @@ TEST(Config, RefusesContradictions) {
   EXPECT_EQ(mistakes("[train]\nepochs = 0\n"),
             "[config] train.steps and train.epochs are both 0, one of them has to say when to "
             "stop: toy.toml:2");
+  EXPECT_EQ(mistakes("[train]\nsteps = 100\nepochs = 2\n"),
+            "[config] train.steps = 100 and train.epochs = 2 both say when to stop, leave one out: "
+            "toy.toml:3");
+  EXPECT_EQ(mistakes("[train]\nsteps = 100\nepochs = 0\n"), "no error");
   EXPECT_EQ(mistakes("[model]\nkind = \"causal_lm\"\n[data]\ntask = \"translation\"\n"),
             "[config] model.kind = \"causal_lm\" needs data.task = \"language_model\", which is "
             "\"translation\": toy.toml:2");
@@ -239,6 +256,9 @@ TEST(Config, RefusesContradictions) {
                      "min_learning_rate = 0.5\n"),
             "[config] train.min_learning_rate = 0.5 is above train.learning_rate = 0.1: "
             "toy.toml:4");
+  EXPECT_EQ(mistakes("", {"train.schedule=cosine", "train.min_learning_rate=0.5"}),
+            "[config] train.min_learning_rate = 0.5 is above train.learning_rate = 0.001: --set "
+            "train.min_learning_rate=0.5");
   EXPECT_EQ(mistakes("[decode]\nmin_length = 9\nmax_length = 5\n"),
             "[config] decode.min_length = 9 is above decode.max_length = 5: toy.toml:2");
   EXPECT_EQ(mistakes("[data]\nmax_ratio = 0.5\n"),
@@ -395,6 +415,8 @@ TEST(Config, WrittenTomlReadsBackAsTheSame) {
       {"model.kind=causal_lm", "model.positions=rotary", "data.validation=v.txt",
        "data.tokenizer=subword"},
       {"train.optimizer=sgd", "train.momentum=0.9", "data.validation=none"},
+      // What is compared follows from other keys.
+      {"train.schedule=plateau", "train.optimizer=adadelta", "train.min_learning_rate=0.5"},
       {"run.name=a \"quoted\" \\ name\t\x7f", R"(data.train=["é", "b"])",
        "train.learning_rate=1.2345678901234567e-5", "run.seed=9223372036854775807"},
   };

@@ -127,6 +127,39 @@ TEST(HostileRun, AWholeCheckpointThatIsNotUnderstoodIsNoDamagedOne) {
             0U);
 }
 
+// A heed that has become stricter with what a person writes reads what was trained before.
+TEST(HostileRun, AConfigIsHeldToWhatHeedNeedsAlone) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "a.safetensors";
+  const auto says = [&](const std::string& was, const std::string& is) {
+    save_checkpoint(path, small_translator({}));
+    rewrite(path, "heed.config", was, is);
+    return refusal([&] { load_checkpoint(path); });
+  };
+  EXPECT_EQ(says("\nsteps = 0", "\nsteps = 7"), "no error") << "beside epochs";
+  EXPECT_EQ(says("\nn_best = 1", "\nn_best = 9"), "no error") << "above beam_size";
+  EXPECT_EQ(says("\n# heads = 4", "\nheads = 4"), "no error") << "of no effect";
+  EXPECT_EQ(load_checkpoint(path).config.model.width, 4);
+  const auto place = [&](const std::string& key) {
+    const std::string config = write_toml(small_translator({}).config);
+    return ": " + path +
+           fmt::format(
+               ":{}", 2 + std::count(config.begin(),
+                                     config.begin() + static_cast<std::ptrdiff_t>(config.find(key)),
+                                     '\n'));
+  };
+  EXPECT_EQ(says("\nwidth = 4", "\nwidth = 0"),
+            "[config] model.width is 0, from 1 to 65536 is expected" + place("\nwidth"));
+  EXPECT_EQ(says("\nlog_every = 50", "\nlog_every = 0"),
+            "[config] run.log_every is 0, at least 1 is expected" + place("\nlog_every"));
+  EXPECT_EQ(says("\ntrain = \"grammar:20:3-6\"", "\ntrain = \"none\""),
+            "[config] data.train is \"none\", there is nothing to learn from" + place("\ntrain"));
+  EXPECT_EQ(says("\ntask = \"translation\"", "\ntask = \"language_model\""),
+            "[config] model.kind = \"rnnsearch\" needs data.task = \"translation\", which is "
+            "\"language_model\"" +
+                place("\nkind"));
+}
+
 // What a checkpoint says when its config claims this.
 std::string claimed(Checkpoint checkpoint, const std::function<void(ModelConfig&)>& claim) {
   claim(checkpoint.config.model);

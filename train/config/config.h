@@ -149,6 +149,11 @@ HEED_EXPORT Config load_config(const std::string& path,
 HEED_EXPORT Config parse_config(std::string_view toml, const std::string& source,
                                 const std::vector<std::string>& overrides = {});
 
+// What write_toml wrote into a checkpoint: checked for what heed needs to work with it (keys,
+// types, ranges, the few contradictions it cannot compute with), not for what a person is told
+// beyond that, so that a run stays readable when heed becomes stricter there.
+HEED_EXPORT Config parse_saved_config(std::string_view toml, const std::string& source);
+
 // Complete commented TOML. parse_config gives the same config back. Keys that have no effect under
 // this config (heads of a recurrent model, say) are written as comments.
 HEED_EXPORT std::string write_toml(const Config& config);

@@ -97,9 +97,12 @@ struct Store {
 // what has this many is no config.
 constexpr size_t most_mistakes = 100;
 
+enum class Writer { person, heed };
+
 // Gathers every mistake before it gives up.
 class Reader {
  public:
+  explicit Reader(Writer writer) : writer_(writer) {}
   void read_file(std::string text, const std::string& source);
   void read_overrides(const std::vector<std::string>& overrides);
   Config finish(const std::string& stem);
@@ -126,6 +129,7 @@ class Reader {
   bool wrong(std::string_view key) const { return wrong_.contains(key); }
   bool enough_mistakes() const { return mistakes_.size() >= most_mistakes; }
 
+  const Writer writer_;
   Config config_;
   std::vector<Override> overrides_;
   std::map<std::string_view, std::string> given_;  // key -> where
@@ -362,6 +366,9 @@ void Reader::check_conditions() {
 
 void Reader::check_rules() {
   for (const Rule& rule : config_rules()) {
+    if (writer_ == Writer::heed && !rule.essential) {
+      continue;
+    }
     const auto is_given = [&](std::string_view key) { return given_.contains(key); };
     const auto is_wrong = [&](std::string_view key) { return wrong(key); };
     const auto first = std::ranges::find_if(rule.keys, is_given);
@@ -388,6 +395,12 @@ void Reader::forget_what_overrides_end() {
       given_.erase(key.name);
     }
   }
+  // Steps and epochs both say when to stop.
+  const bool steps = overridden("train.steps") && config_.train.steps > 0;
+  const bool epochs = overridden("train.epochs") && config_.train.epochs > 0;
+  if (steps != epochs) {
+    given_.erase(steps ? "train.epochs" : "train.steps");
+  }
 }
 
 Config Reader::finish(const std::string& stem) {
@@ -397,8 +410,11 @@ Config Reader::finish(const std::string& stem) {
   }
   forget_what_overrides_end();
   take_defaults(config_, [&](std::string_view key) { return given_.contains(key); });
+  resolve(config_, stem);
   if (readable_) {
-    check_conditions();
+    if (writer_ == Writer::person) {
+      check_conditions();
+    }
     check_rules();
   }
   if (!mistakes_.empty()) {
@@ -412,7 +428,6 @@ Config Reader::finish(const std::string& stem) {
     }
     throw InputError(all);
   }
-  resolve(config_, stem);
   return config_;
 }
 
@@ -444,10 +459,16 @@ Config load_config(const std::string& path, const std::vector<std::string>& over
 
 Config parse_config(std::string_view toml, const std::string& source,
                     const std::vector<std::string>& overrides) {
-  Reader reader;
+  Reader reader(Writer::person);
   reader.read_overrides(overrides);
   reader.read_file(std::string(toml), source);
   return reader.finish(std::filesystem::path(source).stem().string());
+}
+
+Config parse_saved_config(std::string_view toml, const std::string& source) {
+  Reader reader(Writer::heed);
+  reader.read_file(std::string(toml), source);
+  return reader.finish("");
 }
 
 }  // namespace heed::train

@@ -128,10 +128,16 @@ std::string noam_warmup(const Config& config) {
              : "train.schedule = \"noam\" needs train.warmup_steps, such as 4000";
 }
 
-std::string something_to_do(const Config& config) {
-  return config.train.steps == 0 && config.train.epochs == 0
-             ? "train.steps and train.epochs are both 0, one of them has to say when to stop"
-             : "";
+std::string one_end(const Config& config) {
+  const TrainConfig& train = config.train;
+  if (train.steps == 0 && train.epochs == 0) {
+    return "train.steps and train.epochs are both 0, one of them has to say when to stop";
+  }
+  return train.steps == 0 || train.epochs == 0
+             ? ""
+             : fmt::format(
+                   "train.steps = {} and train.epochs = {} both say when to stop, leave one out",
+                   train.steps, train.epochs);
 }
 
 std::string plateau_and_validation(const Config& config) {
@@ -143,7 +149,7 @@ std::string plateau_and_validation(const Config& config) {
 
 std::string least_learning_rate(const Config& config) {
   const TrainConfig& train = config.train;
-  return train.learning_rate == 0 || train.min_learning_rate <= train.learning_rate
+  return train.min_learning_rate <= train.learning_rate
              ? ""
              : fmt::format("train.min_learning_rate = {} is above train.learning_rate = {}",
                            train.min_learning_rate, train.learning_rate);
@@ -175,19 +181,20 @@ double usual_learning_rate(const TrainConfig& train) {
 }  // namespace
 
 std::span<const Rule> config_rules() {
+  constexpr bool essential = true;
   static const std::vector<Rule> rules = {
       {{"run.name"}, run_name},
-      {{"model.kind", "data.task"}, task_and_kind},
-      {{"data.train"}, train_corpus},
+      {{"model.kind", "data.task"}, task_and_kind, essential},
+      {{"data.train"}, train_corpus, essential},
       {{"data.max_ratio"}, length_ratio},
-      {{"model.width", "model.heads", "model.kind"}, width_and_heads},
-      {{"model.positions", "model.width", "model.heads"}, rotary_width},
-      {{"model.positions", "model.width"}, sinusoidal_width},
+      {{"model.width", "model.heads", "model.kind"}, width_and_heads, essential},
+      {{"model.positions", "model.width", "model.heads"}, rotary_width, essential},
+      {{"model.positions", "model.width"}, sinusoidal_width, essential},
       {{"data.max_length", "model.context", "model.positions"}, sentences_and_context},
       {{"data.train", "data.validation", "data.test"}, corpora_and_task},
       {{"data.test", "data.train"}, tail_of_the_text},
       {{"train.schedule"}, noam_warmup},
-      {{"train.epochs", "train.steps"}, something_to_do},
+      {{"train.epochs", "train.steps"}, one_end},
       {{"train.schedule", "data.validation"}, plateau_and_validation},
       {{"train.min_learning_rate", "train.learning_rate"}, least_learning_rate},
       {{"decode.min_length", "decode.max_length"}, output_lengths},

@@ -10,10 +10,12 @@
 
 namespace heed::train {
 
-// What a range or a choice cannot say: values that contradict each other.
+// What a range or a choice cannot say: values that contradict each other. Looked at when all that
+// follows from other keys is there.
 struct Rule {
   std::vector<std::string_view> keys;     // looked at when the user gave one of them
   std::string (*mistake)(const Config&);  // empty when all is well
+  bool essential = false;                 // heed cannot work with it: asked of checkpoints too
 };
 
 std::span<const Rule> config_rules();

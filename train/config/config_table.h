@@ -18,6 +18,7 @@ namespace heed::train {
 
 using Value = std::variant<bool*, int64_t*, double*, std::string*, CorpusName*>;
 
+// What heed can compute with. Checkpoints are held to it too: it may be widened, never narrowed.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
