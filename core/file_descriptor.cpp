@@ -1,5 +1,6 @@
 #include "core/file_descriptor.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -7,24 +8,14 @@
 namespace heed {
 namespace {
 
-// read_some(done): read()'s or pread()'s answer for the bytes after the first `done`.
-template <typename ReadSome>
-std::optional<size_t> read_fully(size_t count, ReadSome read_some) {
-  size_t done = 0;
-  while (done < count) {
-    const ssize_t got = read_some(done);
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got < 0) {
-      return std::nullopt;
-    }
-    if (got == 0) {
-      break;
-    }
-    done += static_cast<size_t>(got);
+// The call once more when a signal came in between.
+template <typename Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) {
+    result = call();
   }
-  return done;
+  return result;
 }
 
 }  // namespace
@@ -46,13 +37,30 @@ bool FileDescriptor::write_all(std::string_view content) const {
 }
 
 std::optional<size_t> FileDescriptor::read_at(int64_t offset, char* into, size_t count) const {
-  return read_fully(count, [&](size_t done) {
-    return ::pread(number_, into + done, count - done, offset + static_cast<int64_t>(done));
-  });
+  size_t done = 0;
+  while (done < count) {
+    const ssize_t got = uninterrupted([&] {
+      return ::pread(number_, into + done, count - done, offset + static_cast<int64_t>(done));
+    });
+    if (got < 0) {
+      return std::nullopt;
+    }
+    if (got == 0) {
+      break;
+    }
+    done += static_cast<size_t>(got);
+  }
+  return done;
 }
 
 std::optional<size_t> FileDescriptor::read(char* into, size_t count) const {
-  return read_fully(count, [&](size_t done) { return ::read(number_, into + done, count - done); });
+  const ssize_t got = uninterrupted([&] { return ::read(number_, into, count); });
+  return got < 0 ? std::nullopt : std::optional(static_cast<size_t>(got));
+}
+
+bool FileDescriptor::is_ready() const {
+  pollfd asked{number_, POLLIN, 0};
+  return uninterrupted([&] { return ::poll(&asked, 1, 0); }) > 0;
 }
 
 }  // namespace heed

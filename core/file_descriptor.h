@@ -29,8 +29,10 @@ class HEED_EXPORT FileDescriptor {
   bool write_all(std::string_view content) const;
   // As many bytes as there are up to `count`, from `offset` on; none, with errno, on a failure.
   std::optional<size_t> read_at(int64_t offset, char* into, size_t count) const;
-  // The same from where it stands.
+  // From where it stands: what is there up to `count`, waiting for the first byte; 0 at the end.
   std::optional<size_t> read(char* into, size_t count) const;
+  // Whether read() would not wait.
+  bool is_ready() const;
 
  private:
   int number_;

@@ -11,6 +11,7 @@ namespace heed::data {
 namespace {
 
 constexpr int64_t chunk = int64_t{1} << 20;
+constexpr size_t stream_chunk = size_t{1} << 16;
 constexpr size_t longest_line = size_t{16} << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
@@ -124,38 +125,55 @@ TextReader::TextReader(std::shared_ptr<const InputFile> file, InvalidUtf8 policy
   refill();
   const bool may_be_empty = empty == EmptyText::allowed;
   HEED_CHECK_INPUT(may_be_empty || !window_.empty(), "data", "{} is empty", name_);
-  begin();
+  begin(window_);
   HEED_CHECK_INPUT(may_be_empty || !window_.empty(), "data",
                    "{} is empty but for a byte order mark", name_);
 }
 
 TextReader::TextReader(std::string_view bytes, std::string name, InvalidUtf8 policy)
     : name_(std::move(name)), policy_(policy), window_(bytes) {
-  begin();
+  begin(window_);
 }
 
-void TextReader::begin() {
-  if (window_.starts_with(byte_order_mark)) {
+TextReader::TextReader(InputStream stream, InvalidUtf8 policy)
+    : stream_(std::move(stream)), name_(stream_->name()), policy_(policy) {}
+
+// With the beginning of the text, by which its kind is known.
+void TextReader::begin(std::string_view head) {
+  if (head.starts_with(byte_order_mark)) {
+    head.remove_prefix(byte_order_mark.size());
     window_.remove_prefix(byte_order_mark.size());
   }
-  refuse_what_is_no_text(window_, name_);
+  refuse_what_is_no_text(head, name_);
 }
 
-std::optional<std::string_view> TextReader::next() {
+// In the window, which is read on until it is there; npos when the text ends without one.
+size_t TextReader::line_end() {
   for (size_t searched = 0;;) {
     const size_t end = window_.find('\n', searched);
     if (end != std::string_view::npos) {
-      const std::string_view line = window_.substr(0, end);
-      window_.remove_prefix(end + 1);
-      return take(line);
+      return end;
     }
     searched = window_.size();
     if (searched > longest_line) {
       refuse_long_line();
     }
     if (!refill()) {
-      break;
+      return std::string_view::npos;
     }
+  }
+}
+
+std::optional<std::string_view> TextReader::next() {
+  size_t end = line_end();
+  if (stream_ && lines_ == 0) {
+    begin(window_.substr(0, end));
+    end = line_end();
+  }
+  if (end != std::string_view::npos) {
+    const std::string_view line = window_.substr(0, end);
+    window_.remove_prefix(end + 1);
+    return take(line);
   }
   if (window_.empty()) {
     return std::nullopt;
@@ -166,25 +184,44 @@ std::optional<std::string_view> TextReader::next() {
   return take(std::exchange(window_, {}));
 }
 
+bool TextReader::is_ready() {
+  size_t searched = 0;
+  while (stream_ && window_.find('\n', searched) == std::string_view::npos &&
+         window_.size() <= longest_line) {
+    if (!stream_->is_ready()) {
+      return false;
+    }
+    searched = window_.size();
+    if (!refill()) {
+      break;
+    }
+  }
+  return true;
+}
+
 // Appends to the window; false at the end of the text.
 bool TextReader::refill() {
-  if (file_ == nullptr) {
+  if (file_ == nullptr && !stream_) {
     return false;
   }
   buffer_.erase(0, buffer_.size() - window_.size());
   const size_t kept = buffer_.size();
   // A short file needs no long buffer; what has no size may still have content.
   const auto wanted =
-      static_cast<size_t>(std::clamp<int64_t>(file_->size() - offset_ + 1, 4096, chunk));
+      stream_ ? stream_chunk
+              : static_cast<size_t>(std::clamp<int64_t>(file_->size() - offset_ + 1, 4096, chunk));
   buffer_.resize(kept + wanted);
-  const size_t got = file_->read_at(offset_, buffer_.data() + kept, wanted);
+  char* const into = buffer_.data() + kept;
+  const size_t got = stream_ ? stream_->read(into, wanted) : file_->read_at(offset_, into, wanted);
   buffer_.resize(kept + got);
   window_ = buffer_;
   offset_ += static_cast<int64_t>(got);
-  if (got == 0) {
-    file_->check_unchanged();
+  if (file_ != nullptr) {
+    if (got == 0) {
+      file_->check_unchanged();
+    }
+    show_progress();
   }
-  show_progress();
   return got > 0;
 }
 
@@ -237,13 +274,6 @@ TextFile parse_text(std::string_view bytes, const std::string& name, InvalidUtf8
   }
   file.repairs = reader.repairs();
   return file;
-}
-
-std::string parse_line(std::string_view line, size_t number, const std::string& name,
-                       InvalidUtf8 policy) {
-  TextRepairs repairs;
-  std::string replaced;
-  return std::string(repaired(line, static_cast<int64_t>(number), name, policy, repairs, replaced));
 }
 
 }  // namespace heed::data

@@ -10,6 +10,7 @@
 
 #include "core/export.h"
 #include "core/input_file.h"
+#include "core/input_stream.h"
 
 // Text files as users have them. Only LF ends a line; a CR before it is removed and counted; a byte
 // order mark is removed; every other character (NUL, VT, FF, U+0085, U+2028) is an ordinary one.
@@ -35,11 +36,16 @@ class HEED_EXPORT TextReader {
                       InvalidUtf8 policy = InvalidUtf8::error, EmptyText empty = EmptyText::error);
   // Bytes already at hand; may be none. They have to outlive the reader.
   TextReader(std::string_view bytes, std::string name, InvalidUtf8 policy = InvalidUtf8::error);
+  // Nothing is read before it is asked for; may be empty. What kind of text it is, the first line
+  // tells.
+  explicit TextReader(InputStream stream, InvalidUtf8 policy = InvalidUtf8::error);
   TextReader(const TextReader&) = delete;  // what is to come lies in its buffer
   TextReader& operator=(const TextReader&) = delete;
 
-  // Without its end, valid until the next call; none at the end of the text.
+  // Without its end, valid until more is asked for; none at the end of the text.
   std::optional<std::string_view> next();
+  // Whether next() would not wait for a stream.
+  bool is_ready();
 
   const std::string& name() const { return name_; }
   int64_t lines() const { return lines_; }  // until now
@@ -48,13 +54,15 @@ class HEED_EXPORT TextReader {
   void log_repairs() const;
 
  private:
-  void begin();
+  void begin(std::string_view head);
+  size_t line_end();
   bool refill();
   void show_progress();
   std::string_view take(std::string_view line);
   [[noreturn]] void refuse_long_line();
 
-  std::shared_ptr<const InputFile> file_;
+  std::shared_ptr<const InputFile> file_;  // or
+  std::optional<InputStream> stream_;      // or bytes at hand
   std::string name_;
   InvalidUtf8 policy_;
   std::string buffer_;
@@ -74,10 +82,5 @@ struct TextFile {
 // All lines of bytes already at hand. Throws as TextReader does.
 HEED_EXPORT TextFile parse_text(std::string_view bytes, const std::string& name,
                                 InvalidUtf8 policy = InvalidUtf8::error);
-
-// A line that comes by itself, without its LF: line `number` of what is called `name`. What kind of
-// file it belongs to is not asked again.
-HEED_EXPORT std::string parse_line(std::string_view line, size_t number, const std::string& name,
-                                   InvalidUtf8 policy = InvalidUtf8::error);
 
 }  // namespace heed::data

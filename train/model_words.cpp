@@ -22,6 +22,24 @@ T lookup(std::string_view word, std::initializer_list<std::pair<std::string_view
 
 }  // namespace
 
+kernels::Precision precision_of(const RunConfig& run) {
+  return lookup<kernels::Precision>(run.precision, {{"float32", kernels::Precision::float32},
+                                                    {"tf32", kernels::Precision::tf32},
+                                                    {"bf16", kernels::Precision::bf16}});
+}
+
+nn::Readout readout_of(const ModelConfig& model) {
+  return lookup<nn::Readout>(model.readout,
+                             {{"maxout", nn::Readout::maxout}, {"linear", nn::Readout::linear}});
+}
+
+nn::RnnInitialization initialization_of(const ModelConfig& model) {
+  return lookup<nn::RnnInitialization>(model.initialization,
+                                       {{"default", nn::RnnInitialization::standard},
+                                        {"paper", nn::RnnInitialization::paper},
+                                        {"xavier", nn::RnnInitialization::xavier}});
+}
+
 nn::Positions positions_of(const ModelConfig& model) {
   return lookup<nn::Positions>(model.positions, {{"none", nn::Positions::none},
                                                  {"sinusoidal", nn::Positions::sinusoidal},

@@ -1,14 +1,19 @@
 #pragma once
 
+#include "kernels/precision.h"
 #include "nn/attention.h"
 #include "nn/feed_forward.h"
+#include "nn/models/rnn_translator.h"
 #include "nn/positions.h"
 #include "nn/transformer_layers.h"
 #include "train/config/config.h"
 
-// The words of the [model] section as the layers know them.
+// The words of a config as layers and kernels know them. Throw InternalError for one that is none.
 namespace heed::train {
 
+kernels::Precision precision_of(const RunConfig& run);
+nn::Readout readout_of(const ModelConfig& model);
+nn::RnnInitialization initialization_of(const ModelConfig& model);
 nn::Positions positions_of(const ModelConfig& model);
 nn::NormKind norm_of(const ModelConfig& model);
 nn::NormPlacement norm_placement_of(const ModelConfig& model);

@@ -5,19 +5,16 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <new>
 #include <tuple>
 
-#include "autograd/autograd.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/file_lock.h"
 #include "core/interrupt.h"
 #include "core/logging.h"
-#include "core/threads.h"
-#include "core/version.h"
-#include "kernels/backend.h"
-#include "kernels/precision.h"
 #include "train/branch.h"
+#include "train/machine.h"
 #include "train/metrics.h"
 #include "train/report/progress.h"
 #include "train/run_log.h"
@@ -31,29 +28,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-kernels::Precision precision_of(const std::string& name) {
-  if (name == "tf32") {
-    return kernels::Precision::tf32;
-  }
-  return name == "bf16" ? kernels::Precision::bf16 : kernels::Precision::float32;
-}
-
-void configure_machine(const RunConfig& run) {
-  const Device device = parse_device(run.device);
-  kernels::set_precision(device, precision_of(run.precision));  // throws when it is not there
-  set_default_device(device);
-  if (run.threads > 0) {
-    set_thread_count(static_cast<int>(run.threads));
-  }
-  kernels::set_fused_kernels(run.fused);
-  set_check_finite(run.check_finite);
-}
-
-void log_machine(const RunConfig& run) {
-  log::info("run", "heed {} on {}", version(),
-            kernels::backend(parse_device(run.device)).description());
 }
 
 // Throws InputError listing every key whose change would break an exact continuation.
@@ -369,10 +343,37 @@ class Trainer::Impl {
     return settings().patience > 0 && state_.stale_validations >= settings().patience;
   }
 
+  // A failure loses no update: going on begins with the validation that failed.
+  [[noreturn]] void give_up_validation(const std::exception& failure) {
+    const bool short_of_memory = dynamic_cast<const std::bad_alloc*>(&failure) != nullptr;
+    const std::string what = fmt::format("[train] step {}: validation: {}", state_.step,
+                                         short_of_memory ? "no more memory" : failure.what());
+    try {
+      save_rest();
+    } catch (const Error& unsaved) {
+      throw Error(fmt::format("{}; {}", what, unsaved.what()));
+    }
+    throw Error(
+        what +
+        "; the updates are saved, going on begins with this validation. Lower decode.batch_size "
+        "where memory is short; where weights are not finite, train anew with a lower "
+        "train.learning_rate");
+  }
+
+  Validation try_validation() {
+    try {
+      return task_->validate();
+    } catch (const Stopped&) {
+      throw;
+    } catch (const std::exception& failure) {
+      give_up_validation(failure);
+    }
+  }
+
   // Returns whether this is the best so far.
   bool validate() {
     progress_.finish();
-    const Validation result = task_->validate();
+    const Validation result = try_validation();
     state_.validation_due = false;
     unsaved_ = true;
     std::string shown = fmt::format("step {}", state_.step);

@@ -13,13 +13,6 @@
 namespace heed::train {
 namespace {
 
-nn::RnnInitialization initialization_of(const std::string& name) {
-  if (name == "paper") {
-    return nn::RnnInitialization::paper;
-  }
-  return name == "xavier" ? nn::RnnInitialization::xavier : nn::RnnInitialization::standard;
-}
-
 nn::RnnTranslatorOptions rnn_options(const Config& config, const TranslationText& text) {
   const ModelConfig& model = config.model;
   nn::RnnTranslatorOptions options;
@@ -32,8 +25,8 @@ nn::RnnTranslatorOptions rnn_options(const Config& config, const TranslationText
   options.dropout = model.dropout;
   options.attention = model.kind == "rnnsearch";
   options.tie_embeddings = model.tie_embeddings;
-  options.readout = model.readout == "maxout" ? nn::Readout::maxout : nn::Readout::linear;
-  options.initialization = initialization_of(model.initialization);
+  options.readout = readout_of(model);
+  options.initialization = initialization_of(model);
   options.padding_id = data::Vocabulary::padding;
   return options;
 }

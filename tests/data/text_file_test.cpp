@@ -248,6 +248,79 @@ TEST_F(TextFiles, AnEmptyFileHasNoLinesWhereThatIsAllowed) {
   }
 }
 
+class Streams : public ::testing::Test {
+ protected:
+  Streams() {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    reading_ = FileDescriptor(ends[0]);
+    writing_ = FileDescriptor(ends[1]);
+  }
+  TextReader reader(InvalidUtf8 policy = InvalidUtf8::error) {
+    return TextReader(InputStream("data", "the pipe", std::move(reading_)), policy);
+  }
+  std::string refusal_of(std::string_view text) {
+    write(text);
+    writing_.close();
+    TextReader lines = reader();
+    return test::error_of<InputError>([&] {
+      while (lines.next()) {
+      }
+    });
+  }
+  void write(std::string_view text) { EXPECT_TRUE(writing_.write_all(text)); }
+
+  FileDescriptor reading_, writing_;
+};
+
+TEST_F(Streams, LinesComeAsSoonAsTheyAreThere) {
+  TextReader lines = reader(InvalidUtf8::replace);
+  EXPECT_FALSE(lines.is_ready());
+  write("\xEF\xBB");
+  EXPECT_FALSE(lines.is_ready());
+  write("\xBFone\r\n");
+  EXPECT_TRUE(lines.is_ready());
+  write("two\xFF\nthr");
+  EXPECT_EQ(lines.next(), "one");
+  EXPECT_TRUE(lines.is_ready());
+  EXPECT_EQ(lines.next(), "two\uFFFD");
+  EXPECT_FALSE(lines.is_ready());
+  writing_.close();
+  EXPECT_TRUE(lines.is_ready());
+  EXPECT_EQ(lines.next(), "thr");
+  EXPECT_TRUE(lines.is_ready());
+  EXPECT_EQ(lines.next(), std::nullopt);
+  EXPECT_EQ(lines.repairs().carriage_returns, 1);
+  EXPECT_EQ(lines.repairs().replaced, 1);
+}
+
+TEST_F(Streams, TheFirstLineTellsWhatTheyAre) {
+  EXPECT_EQ(refusal_of("\x1F\x8B\n"),
+            "[data] the pipe is a gzip archive, UTF-8 text is expected; unpack it first: gunzip");
+}
+
+TEST_F(Streams, WhatComesLaterIsALine) {
+  write("a\n<html>\n\x1F");
+  writing_.close();
+  TextReader lines = reader();
+  EXPECT_EQ(lines.next(), "a");
+  EXPECT_EQ(lines.next(), "<html>");
+  EXPECT_EQ(lines.next(), "\x1F");
+}
+
+TEST_F(Streams, AMarkAloneIsNoLine) {
+  write("\uFEFF");
+  writing_.close();
+  EXPECT_EQ(reader().next(), std::nullopt);
+}
+
+TEST_F(Streams, LinesThatEndWithReturnsAreRefused) {
+  EXPECT_EQ(
+      refusal_of("a\rb\r"),
+      "[data] the pipe is text whose lines end with CR alone, UTF-8 text is expected; convert "
+      "it: tr '\\r' '\\n'");
+}
+
 TEST_F(TextFiles, APipeIsReadAsAFileIs) {
   const test::Pipe pipe(path("pipe"), "one\ntwo\n");
   const auto file = std::make_shared<InputFile>("data", path("pipe"));

@@ -160,6 +160,18 @@ TEST(HostileRun, AConfigIsHeldToWhatHeedNeedsAlone) {
                 place("\nkind"));
 }
 
+// They come from a config that was checked: a word without a meaning is a bug of heed's.
+TEST(HostileRun, NoWordIsTakenForAnother) {
+  const Checkpoint checkpoint = small_translator({});
+  const auto said = [&](const std::function<void(ModelConfig&)>& say) {
+    Checkpoint other = checkpoint;
+    say(other.config.model);
+    return test::error_of<InternalError>([&] { restore_translator(other); });
+  };
+  EXPECT_EQ(said([](ModelConfig& model) { model.readout = "minout"; }), "no meaning for minout");
+  EXPECT_EQ(said([](ModelConfig& model) { model.initialization = "zero"; }), "no meaning for zero");
+}
+
 // What a checkpoint says when its config claims this.
 std::string claimed(Checkpoint checkpoint, const std::function<void(ModelConfig&)>& claim) {
   claim(checkpoint.config.model);

@@ -311,6 +311,23 @@ TEST_F(TrainerRuns, ANonFiniteLossStopsByName) {
   EXPECT_EQ(folder.load_latest().state.step, 1) << "what was whole is kept";
 }
 
+TEST_F(TrainerRuns, AValidationThatFailsLosesNoUpdate) {
+  Overrides skipping = exploding;
+  for (const char* key : {"train.nonfinite=skip", "data.validation=grammar:5:3-6",
+                          "train.validate_every=4", "train.checkpoint_every=0"}) {
+    skipping.emplace_back(key);
+  }
+  const RunFolder folder = run("validating");
+  const std::string text =
+      "[train] step 4: validation: [decode] the model gives NaN: its weights are not finite; the "
+      "updates are saved, going on begins with this validation. Lower decode.batch_size where "
+      "memory is short; where weights are not finite, train anew with a lower train.learning_rate";
+  EXPECT_EQ(mistake(config_with(skipping), folder), text);
+  EXPECT_EQ(folder.load_latest().state.step, 4);
+  EXPECT_TRUE(folder.load_latest().state.validation_due);
+  EXPECT_EQ(mistake(config_with(skipping), folder), text) << "when it goes on";
+}
+
 TEST_F(TrainerRuns, ANonFiniteLossIsSkipped) {
   Overrides skipping = exploding;
   skipping.emplace_back("train.nonfinite=skip");

@@ -1,9 +1,14 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "core/file.h"
+#include "core/file_descriptor.h"
 #include "tests/train/run_program.h"
 #include "tests/train/tiny_run.h"
 
@@ -159,10 +164,71 @@ TEST_F(TranslateCommand, AFileWrittenOverIsLostOnlyToItsTranslation) {
   }
 }
 
+// From both ways in, what was changed of a text is told.
+TEST_F(TranslateCommand, SaysWhatItRepaired) {
+  ASSERT_EQ(
+      run({"train", "tiny.toml", "--run", "lenient", "--set", "data.invalid_utf8=replace"}).code,
+      0);
+  write_file("test", *folder_ / "old.txt", "the cat .\r\nthe c\xFF .\n");
+  for (const std::string input : {"old.txt", "-"}) {
+    const Outcome outcome =
+        Program(*folder_, {"translate", "lenient", "--input", input}, "", {}, "old.txt").wait();
+    const std::string name = input == "-" ? "standard input" : input;
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.err,
+              "[data] " + name +
+                  ": a CR was removed from the end of 1 of 2 lines\n[data] warning: " + name +
+                  ": 1 invalid parts were replaced by U+FFFD\n[translate] warning: 1 of 6 source "
+                  "tokens are not in the vocabulary; the first is 'c\uFFFD' in line 2 of " +
+                  name + "\n");
+  }
+}
+
+// Who writes a sentence and waits for its translation gets it.
+TEST_F(TranslateCommand, AnswersWhoWaits) {
+  ASSERT_EQ(mkfifo((*folder_ / "dialogue").c_str(), 0600), 0);
+  FileDescriptor writer(::open((*folder_ / "dialogue").c_str(), O_RDWR | O_CLOEXEC));
+  const Program program(*folder_, {"translate", "runs/tiny"}, "", {}, "dialogue");
+  size_t lines = 0;
+  const auto wait_for_lines = [&] {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    std::string out;
+    do {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      out = read_file("test", *folder_ / "stdout");
+    } while (static_cast<size_t>(std::count(out.begin(), out.end(), '\n')) < lines &&
+             std::chrono::steady_clock::now() < limit);
+    return static_cast<size_t>(std::count(out.begin(), out.end(), '\n'));
+  };
+  for (const std::string text : {"the cat .\n", "\n", "the dog .\nthe small cat sleeps .\nthe"}) {
+    ASSERT_TRUE(writer.write_all(text));
+    lines += static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+    EXPECT_EQ(wait_for_lines(), lines);
+  }
+  writer.close();
+  const Outcome outcome = program.wait();
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(static_cast<size_t>(std::count(outcome.out.begin(), outcome.out.end(), '\n')),
+            lines + 1);
+}
+
 TEST_F(TranslateCommand, AlignmentsAreAPageOrAPicture) {
   expect_refused({"translate", "runs/tiny", "--alignments", "a.png"},
                  "[heed] --alignments is a.png: a name ending in .html (a page) or .svg (a picture "
                  "of the only one) is expected\n");
+  const Arguments picture = {"translate", "runs/tiny", "--alignments", "one.svg"};
+  EXPECT_EQ(run(picture, "\nthe cat .\n\n").err, "[translate] 1 alignments: one.svg\n");
+  expect_refused(picture,
+                 "[translate] one.svg holds one alignment, line 3 of standard input would be "
+                 "another; an .html page holds them all\n",
+                 "the cat .\n\nthe dog .\n");
+  expect_refused({"translate", "runs/tiny", "--alignments", "one.svg", "--n-best", "2"},
+                 "[translate] one.svg holds one alignment, n_best = 2 gives more; an .html page "
+                 "holds them all\n",
+                 "the cat .\n");
+  const Outcome none = run(picture, "");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.err, "[translate] there is no sentence whose alignment one.svg could hold\n");
 }
 
 }  // namespace

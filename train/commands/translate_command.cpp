@@ -5,8 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <iostream>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/input_file.h"
+#include "core/input_stream.h"
 #include "core/logging.h"
 #include "data/text_file.h"
 #include "train/commands/commands.h"
@@ -36,53 +35,24 @@ struct Options {
   DecodingFlags decoding;
 };
 
-// One line after another; none at the end. Throws InputError for one that cannot be read.
-using NextLine = std::function<std::optional<std::string>()>;
-
-NextLine standard_input(const std::string& name, data::InvalidUtf8 policy) {
-  return [name, policy, number = size_t{0}]() mutable -> std::optional<std::string> {
-    std::string line;
-    if (!std::getline(std::cin, line)) {
-      check_standard_input("translate");
-      return std::nullopt;
-    }
-    if (++number > 1) {
-      return data::parse_line(line, number, name, policy);
-    }
-    // The first one also tells what kind of file it is; a byte order mark alone is no line.
-    line += std::cin.eof() ? "" : "\n";
-    const auto lines = data::parse_text(line, name, policy).lines;
-    return lines.empty() ? std::nullopt : std::optional(lines.front());
-  };
-}
-
-NextLine lines_of_file(const std::string& path, data::InvalidUtf8 policy) {
-  auto reader = std::make_shared<data::TextReader>(std::make_shared<InputFile>("data", path),
-                                                   policy, data::EmptyText::allowed);
-  return [reader]() -> std::optional<std::string> {
-    if (const auto line = reader->next()) {
-      return std::string(*line);
-    }
-    reader->log_repairs();
-    return std::nullopt;
-  };
-}
-
 struct Batch {
   std::vector<std::string> lines;
   std::optional<InputError> refused;  // the line after them cannot be read
+  bool ended = false;                 // there are no more
 };
 
-Batch read_batch(const NextLine& next, size_t most) {
+// Up to `most` lines: one, and those that are there with it.
+Batch read_batch(data::TextReader& reader, size_t most) {
   Batch batch;
   try {
-    while (batch.lines.size() < most) {
-      auto line = next();
+    do {
+      const auto line = reader.next();
       if (!line) {
+        batch.ended = true;
         break;
       }
-      batch.lines.push_back(std::move(*line));
-    }
+      batch.lines.emplace_back(*line);
+    } while (batch.lines.size() < most && reader.is_ready());
   } catch (const InputError& error) {
     batch.refused = error;
   }
@@ -150,26 +120,33 @@ class Session {
     if (options.show_alignments || !options.alignments.empty()) {
       check_attends("translate", translator_.config);
     }
+    HEED_CHECK_INPUT(!one_picture() || decode_.n_best == 1, "translate",
+                     "{} holds one alignment, n_best = {} gives more; an .html page holds them all",
+                     options.alignments, decode_.n_best);
     // What stands there may be the input, and stays until there is something to write.
     open_output(std::ios::app);
   }
 
   // Until the input ends. A line that cannot be read or is too long ends the work once those before
   // it are written; but what is the only copy of its lines then stays as it is.
-  void translate_all(const NextLine& next, const std::string& name) {
-    const size_t most = lines_at_once();
-    for (size_t first = 1, count = most; count == most; first += count) {
-      Batch batch = read_batch(next, most);
-      count = batch.lines.size();
-      check(batch, first, name);
+  void translate_all(data::TextReader& reader) {
+    // All of a file that is written over.
+    const size_t most = in_place_ ? std::numeric_limits<size_t>::max() : 1024;
+    size_t first = 1;
+    for (bool ended = false; !ended;) {
+      Batch batch = read_batch(reader, most);
+      ended = batch.ended;
+      check(batch, first, reader.name());
       if (in_place_ && batch.refused) {
         batch.lines.clear();
       }
       write_translations(batch.lines);
+      first += batch.lines.size();
       if (batch.refused) {
         throw *batch.refused;
       }
     }
+    reader.log_repairs();
   }
 
   bool has_begun() const { return begun_; }
@@ -188,13 +165,7 @@ class Session {
   }
 
  private:
-  // One when somebody types; all of a file that is written over.
-  size_t lines_at_once() const {
-    if (in_place_) {
-      return std::numeric_limits<size_t>::max();
-    }
-    return options_.input == "-" && ::isatty(STDIN_FILENO) != 0 ? 1 : 1024;
-  }
+  bool one_picture() const { return options_.alignments.ends_with(".svg"); }
 
   // Takes from the batch what follows a line that is too long, and that.
   void check(Batch& batch, size_t first, const std::string& name) {
@@ -208,6 +179,12 @@ class Session {
         return;
       }
       unseen_.add(batch.lines[i], place);
+      if (one_picture() && !translator_.text.source.encode_pieces(batch.lines[i]).empty()) {
+        HEED_CHECK_INPUT(
+            sentences_++ == 0, "translate",
+            "{} holds one alignment, {} would be another; an .html page holds them all",
+            options_.alignments, place);
+      }
     }
   }
 
@@ -264,13 +241,11 @@ class Session {
   }
 
   void write_alignments() {
-    const bool picture = options_.alignments.ends_with(".svg");
-    HEED_CHECK_INPUT(!picture || pictures_.size() == 1, "translate",
-                     "{} holds one alignment, there are {}; an .html page holds them all",
-                     options_.alignments, pictures_.size());
-    write_output(options_.alignments,
-                 picture ? alignment_svg(pictures_.front())
-                         : alignments_html("Alignments", pictures_, alignment_note(translator_)));
+    HEED_CHECK_INPUT(!one_picture() || !pictures_.empty(), "translate",
+                     "there is no sentence whose alignment {} could hold", options_.alignments);
+    write_output(options_.alignments, one_picture() ? alignment_svg(pictures_.front())
+                                                    : alignments_html("Alignments", pictures_,
+                                                                      alignment_note(translator_)));
     log::info("translate", "{} alignments: {}", pictures_.size(), options_.alignments);
   }
 
@@ -280,7 +255,8 @@ class Session {
   bool in_place_;
   Unseen unseen_{translator_};
   std::ofstream file_;
-  bool begun_ = false;  // something is written; a file is ours now
+  bool begun_ = false;     // something is written; a file is ours now
+  int64_t sentences_ = 0;  // for the one picture
   std::vector<AlignmentPicture> pictures_;
 };
 
@@ -290,13 +266,14 @@ void run_translate(const Options& options) {
   use_threads(options.decoding.threads);
   Translator translator = restore_translator(load_trained(options.run));
   const data::InvalidUtf8 policy = invalid_utf8_policy(translator.config.data);
-  const bool from_standard_input = options.input == "-";
-  const std::string name = from_standard_input ? "standard input" : options.input;
-  const NextLine next =
-      from_standard_input ? standard_input(name, policy) : lines_of_file(name, policy);
+  const auto reader =
+      options.input == "-"
+          ? std::make_unique<data::TextReader>(InputStream::standard_input("translate"), policy)
+          : std::make_unique<data::TextReader>(std::make_shared<InputFile>("data", options.input),
+                                               policy, data::EmptyText::allowed);
   Session session(options, std::move(translator));
   try {
-    session.translate_all(next, name);
+    session.translate_all(*reader);
   } catch (const InputError&) {
     if (session.has_begun()) {
       session.finish();
