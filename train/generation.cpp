@@ -99,7 +99,7 @@ void generate(LanguageModel& language_model, const std::vector<int32_t>& prompt,
       "the text slide (--on-overflow slide)",
       given, context);
   // The last token is drawn, but not read again.
-  HEED_CHECK_INPUT(options.slide || given + options.tokens - 1 <= context, "generate",
+  HEED_CHECK_INPUT(options.slide || options.tokens <= context - given + 1, "generate",
                    "{} tokens after a prompt of {} outgrow model.context = {}; ask for at most {}, "
                    "or let the text slide (--on-overflow slide)",
                    options.tokens, given, context, context - given + 1);

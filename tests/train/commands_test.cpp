@@ -172,6 +172,24 @@ config, where it differs from the defaults (config.toml in the run folder has al
 )");
 }
 
+// The weights of this run stand still: it has its best checkpoint at its first validation.
+TEST_F(Commands, InspectShowsTheLatestOfARun) {
+  ASSERT_EQ(
+      run({"train", "tiny.toml", "--run", "still", "--set", "train.learning_rate=1e-30"}).code, 0);
+  ASSERT_EQ(run({"train", "still", "--set", "train.steps=4"}).code, 0);
+  const json values = json::parse(run({"inspect", "still", "--json"}).out);
+  EXPECT_EQ(values["best_step"], 3);
+  EXPECT_EQ(values["step"], 4);
+  EXPECT_NE(values["config"].get<std::string>().find("\nsteps = 4 "), std::string::npos);
+}
+
+TEST_F(Commands, AReportIsCalledByItsFolder) {
+  ASSERT_EQ(run({"train", "tiny.toml", "--run", "mine/other"}).code, 0);
+  EXPECT_NE(read_file("test", *folder_ / "mine/other/report/index.html")
+                .find("<title>mine/other</title>"),
+            std::string::npos);
+}
+
 TEST_F(Commands, InspectPrintsOneObject) {
   const Outcome outcome = run({"inspect", "runs/tiny", "--json"});
   ASSERT_EQ(outcome.code, 0);

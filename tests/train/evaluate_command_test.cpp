@@ -87,6 +87,39 @@ TEST_F(EvaluateCommand, ComparesRunsOnTheSameSentences) {
   EXPECT_NE(svg.find(">other<"), std::string::npos) << svg;
 }
 
+TEST_F(EvaluateCommand, ComparedRunsAreScoredAlike) {
+  const Outcome trained = run({"train", "tiny.toml", "--run", "small letters", "--set",
+                               "data.lowercase=true", "--set", "train.steps=1"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  Arguments compare = {"evaluate", "runs/tiny", "--by-length", "--compare", "small letters"};
+  const Outcome outcome = run(compare);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(
+      outcome.err.find("[evaluate] all runs are scored in lower case, which is all that small "
+                       "letters writes\n"),
+      0U)
+      << outcome.err;
+  const std::string signature = "BLEU nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:";
+  EXPECT_NE(outcome.out.find("\nruns/tiny, " + signature), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\nsmall letters, " + signature), std::string::npos) << outcome.out;
+  compare.insert(compare.end(), {"--bleu-tokenize", "none"});
+  expect_refused(
+      compare,
+      "[evaluate] --bleu-tokenize none scores the tokens of a run, and small letters has "
+      "others than runs/tiny; leave it out\n");
+  compare[4] = "runs/tiny";
+  EXPECT_EQ(run(compare).code, 0) << "the same tokens";
+}
+
+TEST_F(EvaluateCommand, OptionsOfWhatIsNotAskedForAreRefused) {
+  expect_refused({"evaluate", "runs/tiny", "--length-step", "3"},
+                 "[heed] --length-step requires --by-length; see `heed evaluate --help`\n");
+  expect_refused({"evaluate", "runs/tiny", "--compare", "runs/tiny"},
+                 "[heed] --compare requires --by-length; see `heed evaluate --help`\n");
+  expect_refused({"evaluate", "runs/tiny", "--alignments-shown", "3"},
+                 "[heed] --alignments-shown requires --alignments; see `heed evaluate --help`\n");
+}
+
 // By length as over all: a model that writes lower case is not blamed for it.
 TEST_F(EvaluateCommand, BleuByLengthForgivesCaseAsBleuDoes) {
   std::string pairs;

@@ -162,6 +162,9 @@ TEST_F(Generation, SlidesOrRefuses) {
   EXPECT_EQ(refusal([&] { generated(model, "cat", options_for(model, 7), 1); }),
             "[generate] 7 tokens after a prompt of 3 outgrow model.context = 8; ask for at most 6, "
             "or let the text slide (--on-overflow slide)");
+  EXPECT_EQ(refusal([&] { generated(model, "cat", options_for(model, INT64_MAX), 1); }),
+            "[generate] 9223372036854775807 tokens after a prompt of 3 outgrow model.context = 8; "
+            "ask for at most 6, or let the text slide (--on-overflow slide)");
   EXPECT_EQ(generated(model, "cat", options_for(model, 6), 1).size(), 6U);
   // Positions without a table slide alike: the model was trained on no longer texts.
   LanguageModel rotary = small_model({"model.positions=rotary"});

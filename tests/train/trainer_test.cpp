@@ -99,7 +99,7 @@ TEST_F(TrainerRuns, CorporaMayBePipes) {
   const std::string pairs = "a b\tc d\nb\td\na\tc\n";
   const auto report_of = [&](const std::string& name, const Overrides& overrides) {
     train(config_with(overrides), run(name));
-    return run_report(run(name).load_best(), read_metrics(run(name).metrics_path()));
+    return run_report(name, run(name).load_best(), read_metrics(run(name).metrics_path()));
   };
   const std::string samples = "<h2>Samples</h2>";
   {

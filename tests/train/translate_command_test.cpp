@@ -178,8 +178,8 @@ TEST_F(TranslateCommand, SaysWhatItRepaired) {
     EXPECT_EQ(outcome.err,
               "[data] " + name +
                   ": a CR was removed from the end of 1 of 2 lines\n[data] warning: " + name +
-                  ": 1 invalid parts were replaced by U+FFFD\n[translate] warning: 1 of 6 source "
-                  "tokens are not in the vocabulary; the first is 'c\uFFFD' in line 2 of " +
+                  ": 1 invalid parts were replaced by U+FFFD\n[translate] warning: 2 of 7 source "
+                  "tokens are not in the vocabulary; the first is 'c' in line 2 of " +
                   name + "\n");
   }
 }

@@ -72,6 +72,7 @@ void add_loss(TextTable& table, const CorpusLoss& loss) {
 // One run's curve of Bahdanau et al. 2015, figure 2.
 struct LengthCurve {
   std::string run;
+  std::string signature;
   std::vector<LengthBucket> buckets;
 };
 
@@ -123,7 +124,7 @@ void print_curve(const LengthCurve& curve) {
     table.add({fmt::format("{}-{}", bucket.min_length, bucket.max_length),
                fmt::format("{}", bucket.sentences), fmt::format("{:.2f}", bucket.bleu.score)});
   }
-  fmt::print("\n{}\n{}", curve.run, table.text());
+  fmt::print("\n{}, BLEU {}\n{}", curve.run, curve.signature, table.text());
 }
 
 // Of the run and those it is compared with: the same sentences in the same ranges, by the words of
@@ -138,7 +139,7 @@ std::vector<LengthCurve> length_curves(const Options& options, const TextSide& s
   std::vector<LengthCurve> curves;
   for (size_t i = 0; i < results.size(); ++i) {
     const Evaluation& result = results[i];
-    curves.push_back({i == 0 ? options.run : options.compared[i - 1],
+    curves.push_back({i == 0 ? options.run : options.compared[i - 1], result.bleu.signature,
                       bleu_by_length(lengths, result.hypotheses, result.references, options.bucket,
                                      result.bleu_options)});
   }
@@ -234,11 +235,30 @@ std::vector<Translator> restore_compared(const Options& options) {
   return compared;
 }
 
-EvaluationOptions evaluation_options(const Options& options, const Config& config) {
+// Runs that are compared are scored alike: in lower case if one of them writes it, and tokens only
+// where they are the same ones.
+EvaluationOptions evaluation_options(const Options& options, const Translator& translator,
+                                     const std::vector<Translator>& compared) {
   EvaluationOptions evaluation;
-  evaluation.decode = with_flags(config, options.decoding);
-  evaluation.bleu.tokenizer =
-      options.bleu_tokenize == "none" ? BleuTokenizer::none : BleuTokenizer::mteval_13a;
+  evaluation.decode = with_flags(translator.config, options.decoding);
+  BleuOptions& bleu = evaluation.bleu;
+  const bool of_tokens = options.bleu_tokenize == "none";
+  bleu.tokenizer = of_tokens ? BleuTokenizer::none : BleuTokenizer::mteval_13a;
+  bleu.lowercase = translator.config.data.lowercase;
+  for (size_t i = 0; i < compared.size(); ++i) {
+    const Translator& other = compared[i];
+    HEED_CHECK_INPUT(!of_tokens || other.text.target.tokenizer->state() ==
+                                       translator.text.target.tokenizer->state(),
+                     "evaluate",
+                     "--bleu-tokenize none scores the tokens of a run, and {} has others than {}; "
+                     "leave it out",
+                     options.compared[i], options.run);
+    if (other.config.data.lowercase && !bleu.lowercase) {
+      bleu.lowercase = true;
+      log::info("evaluate", "all runs are scored in lower case, which is all that {} writes",
+                options.compared[i]);
+    }
+  }
   return evaluation;
 }
 
@@ -247,8 +267,8 @@ void evaluate_pairs(const Options& options, Translator translator) {
   if (!options.alignments.empty()) {
     check_attends("evaluate", config);
   }
-  const EvaluationOptions evaluation = evaluation_options(options, config);
   std::vector<Translator> compared = restore_compared(options);
+  const EvaluationOptions evaluation = evaluation_options(options, translator, compared);
   const data::PairCorpus pairs =
       load_corpus(config, corpus_name(options, config), data::Split::test);
   const EncodedCorpus corpus = encoded(translator, pairs);
@@ -275,8 +295,6 @@ void evaluate_pairs(const Options& options, Translator translator) {
 }
 
 void run_evaluate(const Options& options, const CLI::App& command) {
-  HEED_CHECK_INPUT(options.compared.empty() || options.with_by_length, "evaluate",
-                   "--compare draws further runs into --by-length, which was not asked for");
   check_ending("--by-length", options.by_length, {{".svg", "a picture"}});
   check_ending("--alignments", options.alignments, {{".html", "a page"}});
   use_threads(options.decoding.threads);
@@ -319,25 +337,30 @@ void add_evaluate_command(CLI::App& program) {
                    "13a scores detokenised text, none the tokens themselves")
       ->check(CLI::IsMember({"13a", "none"}))
       ->type_name("13a|none");
-  command
-      ->add_option("--by-length", options->by_length,
-                   "Print BLEU for each range of source lengths; with a name, draw it")
-      ->type_name("[SVG]")
-      ->expected(0, 1);
+  CLI::Option* by_length =
+      command
+          ->add_option("--by-length", options->by_length,
+                       "Print BLEU for each range of source lengths; with a name, draw it")
+          ->type_name("[SVG]")
+          ->expected(0, 1);
   command
       ->add_option("--compare", options->compared,
                    "Further runs, scored alike on the same sentences, for --by-length")
-      ->type_name("RUN");
+      ->type_name("RUN")
+      ->needs(by_length);
   command->add_option("--length-step", options->bucket, "Source words in each range")
       ->check(CLI::Range(1, 1000))
-      ->type_name("N");
-  command
-      ->add_option("--alignments", options->alignments,
-                   "Write alignments of the pairs, the references given, as a page")
-      ->type_name("HTML");
+      ->type_name("N")
+      ->needs(by_length);
+  CLI::Option* alignments =
+      command
+          ->add_option("--alignments", options->alignments,
+                       "Write alignments of the pairs, the references given, as a page")
+          ->type_name("HTML");
   command->add_option("--alignments-shown", options->alignments_shown, "How many of them")
       ->check(CLI::Range(1, 10000))
-      ->type_name("N");
+      ->type_name("N")
+      ->needs(alignments);
   command->add_flag("--json", options->json, "Print one JSON object");
   options->decoding.add_to(*command, false);
   command->callback([options, command] {

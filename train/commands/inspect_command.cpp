@@ -134,11 +134,10 @@ void print_json(const Checkpoint& checkpoint, const Model& model,
 }
 
 void run_inspect(const Options& options) {
-  Checkpoint checkpoint = load_trained(options.run);
-  if (std::filesystem::is_directory(options.run)) {
-    // The weights shown are the best ones; how far the training is, the last checkpoint knows.
-    checkpoint.state = RunFolder(options.run).load_latest().state;
-  }
+  // Of a run the latest: how far it is, and the config that it goes on with.
+  const Checkpoint checkpoint = std::filesystem::is_directory(options.run)
+                                    ? RunFolder(options.run).load_latest()
+                                    : load_trained(options.run);
   const Model model = model_of(checkpoint);
   const auto history = history_of(options.run);
   if (options.json) {

@@ -75,7 +75,8 @@ std::string folder_of(const Options& options, const Config& config) {
 void write_report(const RunFolder& folder) {
   const std::string path = folder.report_path("index.html");
   try {
-    write_output(path, run_report(folder.load_best(), read_metrics(folder.metrics_path())));
+    write_output(
+        path, run_report(folder.path(), folder.load_best(), read_metrics(folder.metrics_path())));
     log::info("run", "curves and samples: {}", path);
   } catch (const std::exception& failure) {
     log::warning("run", "no report is made: {}", failure.what());

@@ -56,7 +56,8 @@ std::vector<Curve> run_curves(const std::vector<MetricsEvent>& events) {
   return curves;
 }
 
-std::string run_report(const Checkpoint& best, const std::vector<MetricsEvent>& events) {
+std::string run_report(const std::string& run, const Checkpoint& best,
+                       const std::vector<MetricsEvent>& events) {
   std::vector<PageSection> sections;
   for (Curve& curve : run_curves(events)) {
     sections.push_back({curve.heading, std::move(curve.svg)});
@@ -71,7 +72,7 @@ std::string run_report(const Checkpoint& best, const std::vector<MetricsEvent>& 
   }
   std::ranges::move(shown, std::back_inserter(sections));
   return html_page(
-      best.config.run.name, sections,
+      run, sections,
       fmt::format("{}, best checkpoint at step {}", best.config.model.kind, best.state.step));
 }
 

@@ -23,7 +23,9 @@ struct Curve {
 };
 HEED_EXPORT std::vector<Curve> run_curves(const std::vector<MetricsEvent>& events);
 
-// The page of a run: curves, and what its best checkpoint makes of its validation corpus.
-HEED_EXPORT std::string run_report(const Checkpoint& best, const std::vector<MetricsEvent>& events);
+// The page of a run, called by its folder: curves, and what its best checkpoint makes of its
+// validation corpus.
+HEED_EXPORT std::string run_report(const std::string& run, const Checkpoint& best,
+                                   const std::vector<MetricsEvent>& events);
 
 }  // namespace heed::train
