@@ -23,6 +23,10 @@ target_compile_options(heed_warnings INTERFACE
 add_library(heed_flags INTERFACE)
 target_link_libraries(heed_flags INTERFACE heed_warnings)
 if(HEED_SANITIZE)
+  # What the sanitizers add to the standard library's code looks uninitialized to GCC.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(heed_flags INTERFACE -Wno-maybe-uninitialized)
+  endif()
   target_compile_options(heed_flags INTERFACE -fsanitize=${HEED_SANITIZE}
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(heed_flags INTERFACE -fsanitize=${HEED_SANITIZE})

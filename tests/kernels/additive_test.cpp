@@ -74,9 +74,9 @@ ScoresByHand by_hand(const Inputs& in) {
 }
 
 void expect_gradients(const Gradients& actual, const ScoresByHand& expected, double tolerance) {
-  expect_close(actual.dquery, expected.dquery, tolerance);
-  expect_close(actual.dkeys, expected.dkeys, tolerance);
-  expect_close(actual.dweight, expected.dweight, tolerance);
+  expect_same_numbers(actual.dquery, expected.dquery, tolerance);
+  expect_same_numbers(actual.dkeys, expected.dkeys, tolerance);
+  expect_same_numbers(actual.dweight, expected.dweight, tolerance);
 }
 
 TEST(AdditiveScore, MatchesPlainLoops) {
@@ -88,7 +88,7 @@ TEST(AdditiveScore, MatchesPlainLoops) {
       const Inputs in = random_inputs(shape, dtype);
       const ScoresByHand expected = by_hand(in);
       const double tolerance = 8 * tolerance_of(dtype);  // sums of up to 323 numbers
-      expect_close(score(in), expected.scores, tolerance);
+      expect_same_numbers(score(in), expected.scores, tolerance);
       expect_gradients(backward(in), expected, tolerance);
     }
   }
@@ -111,7 +111,7 @@ TEST(AdditiveScore, NanSpoilsItsPositionOnly) {
   std::vector<double> expected = score(in).to_doubles();
   expected[4] = nan;
   tested().fill(in.keys.as_strided({1}, {1}, 4 * 5 + 2), nan);
-  expect_close(score(in), expected, 0);
+  expect_same_numbers(score(in), expected, 0);
 }
 
 TEST(AdditiveScore, SaturatesWithoutOverflow) {
@@ -119,10 +119,10 @@ TEST(AdditiveScore, SaturatesWithoutOverflow) {
     Inputs in = random_inputs({1, 2, 3}, dtype);
     in.keys = from_doubles({1e4, 1e4, -1e4, -1e4, 1e4, 1e4}, {1, 2, 3}, dtype);
     in.weight = from_doubles({1, 2, 4}, {3}, dtype);
-    expect_close(score(in), {-1, 5}, tolerance_of(dtype));
+    expect_same_numbers(score(in), {-1, 5}, tolerance_of(dtype));
     const Gradients gradients = backward(in);
-    expect_close(gradients.dkeys, std::vector<double>(6, 0), 0);
-    expect_close(gradients.dquery, std::vector<double>(3, 0), 0);
+    expect_same_numbers(gradients.dkeys, std::vector<double>(6, 0), 0);
+    expect_same_numbers(gradients.dquery, std::vector<double>(3, 0), 0);
   }
 }
 
@@ -183,9 +183,9 @@ void expect_attended(const Attended& actual, Inputs in, const Tensor& values, co
     }
   }
   in.dscores = from_doubles(dscores, in.dscores.shape(), in.dscores.dtype());
-  expect_close(actual.weights, weights, tolerance);
-  expect_close(actual.context, context, tolerance);
-  expect_close(actual.dvalues, dvalues, tolerance);
+  expect_same_numbers(actual.weights, weights, tolerance);
+  expect_same_numbers(actual.context, context, tolerance);
+  expect_same_numbers(actual.dvalues, dvalues, tolerance);
   expect_gradients({actual.dquery, actual.dkeys, actual.dweight}, by_hand(in), tolerance);
 }
 

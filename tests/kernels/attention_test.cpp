@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "tests/kernels/support.h"
+#include "tests/kernels/attention_problem.h"
 
 namespace heed::kernels::test {
 namespace {
@@ -12,66 +12,12 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-struct Sizes {
-  int64_t batch, heads, queries, keys, width, value_width;
-};
-
-// Inputs, and what attention makes of them. mask and bias may be undefined.
-struct Problem {
-  Tensor query, key, value, mask, bias, dy;
-  AttentionRule rule;
-
-  Shape scores() const { return {query.dim(0), query.dim(1), query.dim(2), key.dim(2)}; }
-};
-
-struct Results {
-  Tensor y, log_sum, dquery, dkey, dvalue, dbias;
-};
-
-Problem problem_of(const Sizes& n, DType dtype, const AttentionRule& rule) {
-  const auto random = [&](int64_t length, int64_t width, uint64_t stream) {
-    return random_tensor({n.batch, n.heads, length, width}, dtype, stream);
-  };
-  return {random(n.queries, n.width, 1),
-          random(n.keys, n.width, 2),
-          random(n.keys, n.value_width, 3),
-          {},
-          {},
-          random(n.queries, n.value_width, 4),
-          rule};
-}
-
-AttentionRule plain(const Sizes& n) {
-  return {1 / std::sqrt(static_cast<double>(n.width)), false, 0, {}};
-}
-
-Results attend(const Problem& p, Layout layout = Layout::dense) {
-  const auto out = [&](const Shape& shape) {
-    return laid_out(unset(shape, p.query.dtype()), layout);
-  };
-  const Shape y_shape = {p.query.dim(0), p.query.dim(1), p.query.dim(2), p.value.dim(3)};
-  Results r = {out(y_shape),
-               unset({p.query.dim(0), p.query.dim(1), p.query.dim(2)}, p.query.dtype()),
-               out(p.query.shape()),
-               out(p.key.shape()),
-               out(p.value.shape()),
-               Tensor::zeros(p.scores(), p.query.dtype())};
-  const auto in = [&](const Tensor& x) { return x.defined() ? laid_out(x, layout) : x; };
-  const Tensor query = in(p.query);
-  const Tensor key = in(p.key);
-  const Tensor value = in(p.value);
-  tested().attention(query, key, value, p.mask, p.bias, p.rule, r.y, r.log_sum);
-  tested().attention_backward(query, key, value, p.mask, p.bias, p.rule, r.y, r.log_sum, in(p.dy),
-                              r.dquery, r.dkey, r.dvalue, r.dbias);
-  return r;
-}
-
 struct ByHand {
   std::vector<double> y, log_sum, dquery, dkey, dvalue, dbias;
 };
 
 // A row at a time, weights and all; what is masked is not touched.
-ByHand by_hand(const Problem& p) {
+ByHand by_hand(const AttentionProblem& p) {
   const std::vector<double> q = p.query.to_doubles(), k = p.key.to_doubles();
   const std::vector<double> v = p.value.to_doubles(), g = p.dy.to_doubles();
   const std::vector<double> bias = p.bias.defined() ? p.bias.to_doubles() : q;
@@ -143,71 +89,56 @@ ByHand by_hand(const Problem& p) {
 }
 
 // The error of a gradient of scores grows with the scale.
-void expect_right(const Problem& p, Layout layout = Layout::dense, double factor = 1) {
-  const Results actual = attend(p, layout);
+void expect_right(const AttentionProblem& p, Layout layout = Layout::dense, double factor = 1) {
+  const AttentionResults actual = attend(p, layout);
   const ByHand expected = by_hand(p);
   // Sums run over the keys, and over the queries.
   const double tolerance = factor * 30 * tolerance_of(p.query.dtype());
-  expect_close(actual.y, expected.y, tolerance);
-  expect_close(actual.log_sum, expected.log_sum, tolerance);
-  expect_close(actual.dquery, expected.dquery, tolerance);
-  expect_close(actual.dkey, expected.dkey, tolerance);
-  expect_close(actual.dvalue, expected.dvalue, tolerance);
-  expect_close(actual.dbias, expected.dbias, tolerance);
+  expect_same_numbers(actual.y, expected.y, tolerance);
+  expect_same_numbers(actual.log_sum, expected.log_sum, tolerance);
+  expect_same_numbers(actual.dquery, expected.dquery, tolerance);
+  expect_same_numbers(actual.dkey, expected.dkey, tolerance);
+  expect_same_numbers(actual.dvalue, expected.dvalue, tolerance);
+  expect_same_numbers(actual.dbias, expected.dbias, tolerance);
 }
 
 // Within a tile, over its edges, and widths over the edge of a panel; as few queries as a decoder
 // has.
-const Sizes all_sizes[] = {{1, 1, 1, 1, 1, 1},     {2, 3, 5, 7, 3, 4},     {1, 2, 97, 129, 5, 3},
-                           {2, 1, 13, 300, 8, 8},  {1, 1, 200, 3, 16, 64}, {1, 2, 6, 256, 65, 1},
-                           {1, 1, 48, 17, 1, 130}, {0, 2, 3, 4, 5, 6},     {1, 2, 0, 3, 4, 5},
-                           {1, 2, 3, 0, 4, 5},     {1, 1, 2, 3, 4, 0},     {2, 2, 1, 300, 70, 133},
-                           {1, 2, 3, 261, 64, 64}};
-
-std::string text(const Sizes& n) {
-  return Shape{n.batch, n.heads, n.queries, n.keys, n.width, n.value_width}.to_string();
-}
+const AttentionSizes all_sizes[] = {
+    {1, 1, 1, 1, 1, 1},     {2, 3, 5, 7, 3, 4},    {1, 2, 97, 129, 5, 3},  {2, 1, 13, 300, 8, 8},
+    {1, 1, 200, 3, 16, 64}, {1, 2, 6, 256, 65, 1}, {1, 1, 48, 17, 1, 130}, {0, 2, 3, 4, 5, 6},
+    {1, 2, 0, 3, 4, 5},     {1, 2, 3, 0, 4, 5},    {1, 1, 2, 3, 4, 0},     {2, 2, 1, 300, 70, 133},
+    {1, 2, 3, 261, 64, 64}};
 
 TEST(Attention, MatchesPlainLoops) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    for (const Sizes& n : all_sizes) {
-      SCOPED_TRACE(text(n));
-      expect_right(problem_of(n, dtype, plain(n)));
+    for (const AttentionSizes& n : all_sizes) {
+      SCOPED_TRACE(n.text());
+      expect_right(attention_problem(n, dtype));
     }
   }
 }
 
 TEST(Attention, CausalMatchesPlainLoops) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    for (const Sizes& n : all_sizes) {
-      SCOPED_TRACE(text(n));
-      AttentionRule rule = plain(n);
-      rule.causal = true;
-      expect_right(problem_of(n, dtype, rule));
+    for (const AttentionSizes& n : all_sizes) {
+      SCOPED_TRACE(n.text());
+      AttentionProblem p = attention_problem(n, dtype);
+      p.rule.causal = true;
+      expect_right(p);
     }
   }
 }
 
-Tensor random_mask(const Shape& shape) {
-  Generator generator(3);
-  std::vector<bool> values(static_cast<size_t>(shape.numel()));
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = generator.below(4) != 0;
-  }
-  return Tensor::from_vector(values, shape);
-}
-
 TEST(Attention, MaskBiasAndDropoutMatchPlainLoops) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    for (const Sizes& n : all_sizes) {
-      SCOPED_TRACE(text(n));
-      AttentionRule rule = plain(n);
-      Problem p = problem_of(n, dtype, rule);
+    for (const AttentionSizes& n : all_sizes) {
+      SCOPED_TRACE(n.text());
+      AttentionProblem p = attention_problem(n, dtype);
       p.mask = random_mask(p.scores());
       expect_right(p);
       p.bias = random_tensor(p.scores(), dtype, 5);
       p.rule.dropout = 0.3;
-      p.rule.random = {9, 2, 7};
       expect_right(p);
       p.rule.causal = true;
       expect_right(p);
@@ -217,32 +148,25 @@ TEST(Attention, MaskBiasAndDropoutMatchPlainLoops) {
 
 TEST(Attention, ReadsAndWritesAnyLayout) {
   for (const Layout layout : layouts) {
-    for (const Sizes& n :
-         {Sizes{2, 3, 5, 7, 3, 4}, {1, 2, 97, 129, 20, 17}, {2, 2, 2, 300, 33, 70}}) {
-      SCOPED_TRACE(text(n));
-      expect_right(problem_of(n, DType::f32, plain(n)), layout);
-      expect_right(problem_of(n, DType::f64, plain(n)), layout);
+    for (const AttentionSizes& n :
+         {AttentionSizes{2, 3, 5, 7, 3, 4}, {1, 2, 97, 129, 20, 17}, {2, 2, 2, 300, 33, 70}}) {
+      SCOPED_TRACE(n.text());
+      expect_right(attention_problem(n, DType::f32), layout);
+      expect_right(attention_problem(n, DType::f64), layout);
     }
   }
 }
 
 // Masks and biases that repeat by strides of 0, along keys, queries, heads and batch.
 TEST(Attention, ReadsRepeatedMasksAndBiases) {
-  const Sizes n = {2, 2, 53, 261, 4, 4};
+  const AttentionSizes n = {2, 2, 53, 261, 4, 4};
   const Shape scores = {2, 2, 53, 261};
   for (const Shape& kept : {Shape{1, 1, 1, 261}, {2, 1, 1, 261}, {1, 1, 53, 1}, {1, 2, 53, 261}}) {
-    const auto repeated = [&](const Tensor& x) {
-      Shape strides = x.strides();
-      for (int d = 0; d < 4; ++d) {
-        strides[d] = kept[d] == 1 ? 0 : strides[d];
-      }
-      return x.as_strided(scores, strides, 0);
-    };
     for (const DType dtype : {DType::f32, DType::f64}) {
       SCOPED_TRACE(kept.to_string());
-      Problem p = problem_of(n, dtype, plain(n));
-      p.mask = repeated(random_mask(kept));
-      p.bias = repeated(random_tensor(kept, dtype, 5));
+      AttentionProblem p = attention_problem(n, dtype);
+      p.mask = repeated(random_mask(kept), scores);
+      p.bias = repeated(random_tensor(kept, dtype, 5), scores);
       expect_right(p);
     }
   }
@@ -250,22 +174,22 @@ TEST(Attention, ReadsRepeatedMasksAndBiases) {
 
 // Scores far apart: the running maximum keeps every exponential in range.
 TEST(Attention, LargeScoresDoNotOverflow) {
-  const Sizes n = {1, 1, 3, 300, 2, 2};
-  AttentionRule rule = plain(n);
+  const AttentionSizes n = {1, 1, 3, 300, 2, 2};
   for (const DType dtype : {DType::f32, DType::f64}) {
-    rule.scale = dtype == DType::f32 ? 200 : 2000;
-    expect_right(problem_of(n, dtype, rule), Layout::dense, rule.scale);
+    AttentionProblem p = attention_problem(n, dtype);
+    p.rule.scale = dtype == DType::f32 ? 200 : 2000;
+    expect_right(p, Layout::dense, p.rule.scale);
   }
 }
 
 // Keys 7 and 299 are seen by nobody and one query sees none: NaN in them reaches nothing.
 TEST(Attention, NothingPassesTheMask) {
   for (const int64_t queries : {3, 100}) {
-    const Sizes n = {1, 1, queries, 300, 3, 70};
+    const AttentionSizes n = {1, 1, queries, 300, 3, 70};
     const int64_t blind = queries / 2;
     for (const DType dtype : {DType::f32, DType::f64}) {
       for (const double bad : {nan, infinity, -infinity}) {
-        Problem p = problem_of(n, dtype, plain(n));
+        AttentionProblem p = attention_problem(n, dtype);
         std::vector<bool> may(static_cast<size_t>(p.scores().numel()), true);
         for (int64_t l = 0; l < n.queries; ++l) {
           for (int64_t s = 0; s < n.keys; ++s) {
@@ -283,13 +207,13 @@ TEST(Attention, NothingPassesTheMask) {
         }
         spoil(p.query, blind);
         spoil(p.dy, blind);
-        const Results actual = attend(p);
+        const AttentionResults actual = attend(p);
         const double tolerance = 30 * tolerance_of(dtype);
-        expect_close(actual.y, clean.y, tolerance);
-        expect_close(actual.dquery, clean.dquery, tolerance);
-        expect_close(actual.dkey, clean.dkey, tolerance);
-        expect_close(actual.dvalue, clean.dvalue, tolerance);
-        expect_close(actual.dbias, clean.dbias, tolerance);
+        expect_same_numbers(actual.y, clean.y, tolerance);
+        expect_same_numbers(actual.dquery, clean.dquery, tolerance);
+        expect_same_numbers(actual.dkey, clean.dkey, tolerance);
+        expect_same_numbers(actual.dvalue, clean.dvalue, tolerance);
+        expect_same_numbers(actual.dbias, clean.dbias, tolerance);
         EXPECT_EQ(actual.log_sum.to_doubles()[static_cast<size_t>(blind)], infinity);
       }
     }
@@ -297,8 +221,8 @@ TEST(Attention, NothingPassesTheMask) {
 }
 
 TEST(Attention, NanInAQuerySpoilsItsRow) {
-  const Sizes n = {1, 1, 2, 3, 2, 2};
-  Problem p = problem_of(n, DType::f64, plain(n));
+  const AttentionSizes n = {1, 1, 2, 3, 2, 2};
+  AttentionProblem p = attention_problem(n, DType::f64);
   tested().fill(p.query.as_strided({1}, {1}, 0), nan);
   const std::vector<double> y = attend(p).y.to_doubles();
   EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]));
@@ -306,11 +230,10 @@ TEST(Attention, NanInAQuerySpoilsItsRow) {
 }
 
 TEST(Attention, DoesNotDependOnTheThreads) {
-  for (const Sizes& n : {Sizes{1, 1, 500, 700, 8, 8}, {3, 2, 100, 150, 8, 8}}) {
-    AttentionRule rule = plain(n);
-    rule.causal = true;
-    rule.dropout = 0.1;
-    const Problem p = problem_of(n, DType::f32, rule);
+  for (const AttentionSizes& n : {AttentionSizes{1, 1, 500, 700, 8, 8}, {3, 2, 100, 150, 8, 8}}) {
+    AttentionProblem p = attention_problem(n, DType::f32);
+    p.rule.causal = true;
+    p.rule.dropout = 0.1;
     expect_same_for_any_threads([&] { return attend(p).y; });
     expect_same_for_any_threads([&] { return attend(p).dquery; });
     expect_same_for_any_threads([&] { return attend(p).dkey; });

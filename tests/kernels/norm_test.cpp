@@ -96,13 +96,13 @@ TEST(LayerNorm, MatchesPlainLoops) {
       const Norm actual = layer_norm(x, weight, bias);
       // Two elements may lie close together, which rstd makes large; sums run over the rows.
       const double tolerance = 8 * tolerance_of(dtype);
-      expect_close(actual.mean, expected.mean, tolerance);
-      expect_close(actual.rstd, expected.rstd, tolerance);
-      expect_close(actual.y, expected.y, tolerance);
+      expect_same_numbers(actual.mean, expected.mean, tolerance);
+      expect_same_numbers(actual.rstd, expected.rstd, tolerance);
+      expect_same_numbers(actual.y, expected.y, tolerance);
       const Gradients gradients = backward(x, weight, actual, dy);
-      expect_close(gradients.dx, expected.dx, shape[1] == 1 ? 400 * tolerance : tolerance);
-      expect_close(gradients.dweight, expected.dweight, tolerance);
-      expect_close(gradients.dbias, expected.dbias, tolerance);
+      expect_same_numbers(gradients.dx, expected.dx, shape[1] == 1 ? 400 * tolerance : tolerance);
+      expect_same_numbers(gradients.dweight, expected.dweight, tolerance);
+      expect_same_numbers(gradients.dbias, expected.dbias, tolerance);
     }
   }
 }
@@ -111,9 +111,9 @@ TEST(LayerNorm, UsesTheBiasedVariance) {
   const Tensor x = from_doubles({1, 3}, {1, 2}, DType::f64);
   const Norm norm =
       layer_norm(x, Tensor::full({2}, 2, DType::f64), Tensor::full({2}, 10, DType::f64), 0.5625);
-  expect_close(norm.mean, {2}, 0);
-  expect_close(norm.rstd, {0.8}, 1e-15);
-  expect_close(norm.y, {8.4, 11.6}, 1e-15);
+  expect_same_numbers(norm.mean, {2}, 0);
+  expect_same_numbers(norm.rstd, {0.8}, 1e-15);
+  expect_same_numbers(norm.y, {8.4, 11.6}, 1e-15);
 }
 
 TEST(LayerNorm, AConstantRowGivesTheBias) {
@@ -121,8 +121,8 @@ TEST(LayerNorm, AConstantRowGivesTheBias) {
     const Tensor bias = from_doubles({1, -2, 3}, {3}, dtype);
     const Norm norm =
         layer_norm(Tensor::full({2, 3}, 0.5, dtype), Tensor::full({3}, 7, dtype), bias);
-    expect_close(norm.y, {1, -2, 3, 1, -2, 3}, 0);
-    expect_close(norm.rstd, {1 / std::sqrt(epsilon), 1 / std::sqrt(epsilon)}, 1e-6);
+    expect_same_numbers(norm.y, {1, -2, 3, 1, -2, 3}, 0);
+    expect_same_numbers(norm.rstd, {1 / std::sqrt(epsilon), 1 / std::sqrt(epsilon)}, 1e-6);
   }
 }
 
@@ -140,9 +140,9 @@ TEST(LayerNorm, KeepsItsDigitsFarFromZero) {
     const Norm actual = layer_norm(x, weight, bias);
     const NormByHand expected = by_hand(x, weight, bias, x);
     // What is left is the rounding of the mean to f32.
-    expect_close(actual.mean, expected.mean, 1e-6);
-    expect_close(actual.rstd, expected.rstd, 1e-3);
-    expect_close(actual.y, expected.y, 1e-2);
+    expect_same_numbers(actual.mean, expected.mean, 1e-6);
+    expect_same_numbers(actual.rstd, expected.rstd, 1e-3);
+    expect_same_numbers(actual.y, expected.y, 1e-2);
   }
 }
 
@@ -151,7 +151,7 @@ TEST(LayerNorm, NanSpoilsItsRowOnly) {
   const Tensor x = from_doubles({1, nan, -1, 1}, {2, 2}, DType::f64);
   const Norm norm =
       layer_norm(x, Tensor::full({2}, 1, DType::f64), Tensor::zeros({2}, DType::f64), 0);
-  expect_close(norm.y, {nan, nan, -1, 1}, 0);
+  expect_same_numbers(norm.y, {nan, nan, -1, 1}, 0);
 }
 
 TEST(LayerNorm, DoesNotDependOnTheThreads) {
@@ -211,10 +211,10 @@ TEST(RmsNorm, MatchesPlainLoops) {
       }
       const RmsNorm actual = rms_norm(x, weight, dy);
       const double tolerance = 8 * tolerance_of(dtype);
-      expect_close(actual.y, y, tolerance);
-      expect_close(actual.rstd, rstds, tolerance);
-      expect_close(actual.dx, dx, tolerance);
-      expect_close(actual.dweight, dweight, tolerance);
+      expect_same_numbers(actual.y, y, tolerance);
+      expect_same_numbers(actual.rstd, rstds, tolerance);
+      expect_same_numbers(actual.dx, dx, tolerance);
+      expect_same_numbers(actual.dweight, dweight, tolerance);
     }
   }
 }
@@ -222,9 +222,9 @@ TEST(RmsNorm, MatchesPlainLoops) {
 TEST(RmsNorm, EpsilonIsInsideTheRoot) {
   const Tensor x = from_doubles({1, -1}, {1, 2}, DType::f64);
   const RmsNorm r = rms_norm(x, Tensor::full({2}, 2, DType::f64), x, 0.5625);
-  expect_close(r.y, {1.6, -1.6}, 1e-15);
-  expect_close(rms_norm(Tensor::zeros({1, 2}), Tensor::full({2}, 1), Tensor::zeros({1, 2})).y,
-               {0, 0}, 0);
+  expect_same_numbers(r.y, {1.6, -1.6}, 1e-15);
+  expect_same_numbers(
+      rms_norm(Tensor::zeros({1, 2}), Tensor::full({2}, 1), Tensor::zeros({1, 2})).y, {0, 0}, 0);
 }
 
 TEST(RmsNorm, DoesNotDependOnTheThreads) {

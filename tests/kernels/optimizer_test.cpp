@@ -44,7 +44,7 @@ void expect_relative(const Tensor& actual, const std::vector<double>& expected, 
 }
 
 void expect_matches(const Training& training, double tolerance) {
-  expect_close(training.p, training.p_by_hand, tolerance);
+  expect_same_numbers(training.p, training.p_by_hand, tolerance);
   expect_relative(training.first, training.first_by_hand, tolerance);
   expect_relative(training.second, training.second_by_hand, tolerance);
 }
@@ -66,8 +66,8 @@ TEST(Sgd, MatchesTheFormula) {
           tested().sgd_step(rule, one_of(training, gradient));
         }
         // A velocity is a sum of numbers of both signs.
-        expect_close(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
-        expect_close(training.first, training.first_by_hand, 4 * tolerance_of(dtype));
+        expect_same_numbers(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
+        expect_same_numbers(training.first, training.first_by_hand, 4 * tolerance_of(dtype));
       }
     }
   }
@@ -103,8 +103,8 @@ TEST(Adam, MatchesTheFormula) {
             rule.step = step;
             tested().adam_step(rule, one_of(training, gradient));
           }
-          expect_close(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
-          expect_close(training.first, training.first_by_hand, 4 * tolerance_of(dtype));
+          expect_same_numbers(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
+          expect_same_numbers(training.first, training.first_by_hand, 4 * tolerance_of(dtype));
           expect_relative(training.second, training.second_by_hand, 4 * tolerance_of(dtype));
         }
       }
@@ -120,9 +120,9 @@ TEST(Adam, FirstStepByHand) {
     const Tensor m = Tensor::zeros({3}, dtype);
     const Tensor v = Tensor::zeros({3}, dtype);
     tested().adam_step({0.5, 0.9, 0.99, 2, 0.25, true, 1}, std::vector<Updated>{{p, g, m, v}});
-    expect_close(p, {0.625, 1.125, 0.875}, tolerance_of(dtype));
-    expect_close(m, {0.2, -0.2, 0}, tolerance_of(dtype));
-    expect_close(v, {0.04, 0.04, 0}, tolerance_of(dtype));
+    expect_same_numbers(p, {0.625, 1.125, 0.875}, tolerance_of(dtype));
+    expect_same_numbers(m, {0.2, -0.2, 0}, tolerance_of(dtype));
+    expect_same_numbers(v, {0.04, 0.04, 0}, tolerance_of(dtype));
   }
 }
 
@@ -132,7 +132,7 @@ TEST(Adam, LateStepsNeedNoCorrection) {
   const Tensor v = from_doubles({4}, {1}, DType::f64);
   tested().adam_step({0.1, 0.5, 0.5, 0, 0, true, 1'000'000'000'000},
                      std::vector<Updated>{{p, from_doubles({1}, {1}, DType::f64), m, v}});
-  expect_close(p, {1 - 0.1 * 2 / std::sqrt(2.5)}, 1e-14);
+  expect_same_numbers(p, {1 - 0.1 * 2 / std::sqrt(2.5)}, 1e-14);
 }
 
 TEST(Adadelta, MatchesTheFormula) {

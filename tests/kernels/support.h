@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "core/random.h"
@@ -81,9 +82,10 @@ inline bool close(double actual, double expected, double tolerance) {
 // A few rounding errors of the dtype.
 inline double tolerance_of(DType dtype) { return dtype == DType::f32 ? 1e-6 : 1e-14; }
 
-// Relative to 1 or the expected number, whichever is larger.
-inline void expect_close(const Tensor& actual, const std::vector<double>& expected,
-                         double tolerance) {
+// Relative to 1 or the expected number, whichever is larger. Other than expect_close() of
+// tests/support, it takes NaN where NaN is expected, and nothing where nothing is.
+inline void expect_same_numbers(const Tensor& actual, const std::vector<double>& expected,
+                                double tolerance) {
   const std::vector<double> values = actual.to_doubles();
   ASSERT_EQ(values.size(), expected.size());
   for (size_t i = 0; i < values.size(); ++i) {
@@ -91,6 +93,21 @@ inline void expect_close(const Tensor& actual, const std::vector<double>& expect
         << "element " << i << " of " << actual.shape().to_string() << " is " << values[i]
         << ", not " << expected[i];
   }
+}
+
+// inf where it belongs is no error; NaN that is not, and another count of numbers, are infinite
+// ones.
+inline double largest_error(const std::vector<double>& actual, const std::vector<double>& exact) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (actual.size() != exact.size()) {
+    return infinity;
+  }
+  double largest = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const double error = actual[i] == exact[i] ? 0 : std::abs(actual[i] - exact[i]);
+    largest = std::isnan(error) ? infinity : std::max(largest, error);
+  }
+  return largest;
 }
 
 // The same bits whatever the number of threads.

@@ -119,14 +119,6 @@ Attended attend(Device device, DType dtype, int64_t queries, int64_t keys, int64
   return {y.to_doubles(), dquery.to_doubles(), dkey.to_doubles(), dvalue.to_doubles()};
 }
 
-double largest_error(const std::vector<double>& actual, const std::vector<double>& exact) {
-  double largest = 0;
-  for (size_t i = 0; i < exact.size(); ++i) {
-    largest = std::max(largest, std::abs(actual[i] - exact[i]));
-  }
-  return largest;
-}
-
 // Values within twice, gradients within three times the error of the CPU.
 TEST_F(CudaBackend, AttentionIsAboutAsExactAsOnTheCpu) {
   for (const auto& [queries, keys, width] :
@@ -134,12 +126,13 @@ TEST_F(CudaBackend, AttentionIsAboutAsExactAsOnTheCpu) {
     const Attended exact = attend({}, DType::f64, queries, keys, width);
     const Attended cpu = attend({}, DType::f32, queries, keys, width);
     const Attended card = attend(cuda, DType::f32, queries, keys, width);
-    EXPECT_LE(largest_error(card.y, exact.y), 2 * largest_error(cpu.y, exact.y));
-    EXPECT_LE(largest_error(card.dquery, exact.dquery),
-              3 * largest_error(cpu.dquery, exact.dquery));
-    EXPECT_LE(largest_error(card.dkey, exact.dkey), 3 * largest_error(cpu.dkey, exact.dkey));
-    EXPECT_LE(largest_error(card.dvalue, exact.dvalue),
-              3 * largest_error(cpu.dvalue, exact.dvalue));
+    EXPECT_LE(test::largest_error(card.y, exact.y), 2 * test::largest_error(cpu.y, exact.y));
+    EXPECT_LE(test::largest_error(card.dquery, exact.dquery),
+              3 * test::largest_error(cpu.dquery, exact.dquery));
+    EXPECT_LE(test::largest_error(card.dkey, exact.dkey),
+              3 * test::largest_error(cpu.dkey, exact.dkey));
+    EXPECT_LE(test::largest_error(card.dvalue, exact.dvalue),
+              3 * test::largest_error(cpu.dvalue, exact.dvalue));
   }
 }
 
