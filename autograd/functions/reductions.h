@@ -17,13 +17,14 @@ HEED_EXPORT Tensor mean(const Tensor& x, const std::vector<int>& dims = {}, bool
 HEED_EXPORT Tensor max(const Tensor& x, int dim, bool keep_dims = false);
 
 // Not differentiable. The first index of the largest along the last dimension, i32: (..., V) ->
-// (...).
+// (...). NaN is larger than any number.
 HEED_EXPORT Tensor arg_max(const Tensor& x);
 struct TopK {
   Tensor values;   // (..., k), largest first
   Tensor indices;  // (..., k) i32
 };
-// Not differentiable. 0 < k <= V over the last dimension; equal values in the order of their index.
+// Not differentiable. 0 < k <= V over the last dimension; NaN comes first, equal values in the order
+// of their index.
 HEED_EXPORT TopK top_k(const Tensor& x, int64_t k);
 
 }  // namespace heed

@@ -152,18 +152,22 @@ void reduce_for(const Tensor& x, const Tensor& y) {
     outer.erase(outer.rank() - 1);
     outer_x.erase(outer_x.rank() - 1);
   }
-  const auto lines = offsets_of(outer, outer_x);
-  const auto from = offsets_of(split.kept, split.kept_x);
-  const auto to = offsets_of(split.kept, split.kept_y);
+  const Loop<1> lines(outer, {outer_x});
+  const Loop<2> results(split.kept, {split.kept_y, split.kept_x});
+  const auto place = [](const auto& loop, int operand, int64_t i) {
+    return loop.offset(operand, i / loop.inner()) + i % loop.inner() * loop.inner_stride(operand);
+  };
   const int64_t work = std::max<int64_t>(1, split.reduced.numel());
   parallel_for(
       y.numel(), std::max<int64_t>(1, elementwise_grain / work), [&](int64_t begin, int64_t end) {
-        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        for (int64_t i = begin; i < end; ++i) {
+          const T* from = px + place(results, 1, i);
           double total = Op::start();
-          for (const int64_t line : lines) {
-            total = Op::add(total, reduce_line<T, Op>(px + from[i] + line, length, stride));
+          for (int64_t line = 0; line < outer.numel(); ++line) {
+            total =
+                Op::add(total, reduce_line<T, Op>(from + place(lines, 0, line), length, stride));
           }
-          py[to[i]] = static_cast<T>(total);
+          py[place(results, 0, i)] = static_cast<T>(total);
         }
       });
 }
@@ -173,19 +177,6 @@ void reduce_for(const Tensor& x, const Tensor& y) {
 void CpuBackend::reduce(ReduceOp op, const Tensor& x, const Tensor& y) {
   dispatch_floating("reduce", x.dtype(), [&]<typename T>(T) {
     op == ReduceOp::sum ? reduce_for<T, Sum>(x, y) : reduce_for<T, Maximum>(x, y);
-  });
-}
-
-void CpuBackend::arg_max(const Tensor& x, const Tensor& y) {
-  const int64_t width = x.dim(1);
-  dispatch_floating("arg_max", x.dtype(), [&]<typename T>(T) {
-    parallel_for(
-        x.dim(0), std::max<int64_t>(1, elementwise_grain / width), [&](int64_t begin, int64_t end) {
-          for (int64_t n = begin; n < end; ++n) {
-            const T* row = x.data<T>() + n * width;
-            y.data<int32_t>()[n] = static_cast<int32_t>(std::max_element(row, row + width) - row);
-          }
-        });
   });
 }
 
@@ -214,6 +205,16 @@ void top_k_of(const T* row, int64_t width, int64_t k, T* values, int32_t* indice
 }
 
 }  // namespace
+
+void CpuBackend::arg_max(const Tensor& x, const Tensor& y) {
+  const int64_t width = x.dim(1);
+  dispatch_floating("arg_max", x.dtype(), [&]<typename T>(T) {
+    for_each_row(x.dim(0), width, [&](int64_t n) {
+      T value;
+      top_k_of(x.data<T>() + n * width, width, 1, &value, y.data<int32_t>() + n);
+    });
+  });
+}
 
 void CpuBackend::top_k(const Tensor& x, const Tensor& values, const Tensor& indices) {
   const int64_t width = x.dim(1);

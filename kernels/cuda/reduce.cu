@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -146,7 +147,8 @@ void reduce_for(const Tensor& x, const Tensor& y, double start, Op op) {
 
 // --- the largest of a row ---------------------------------------------------------------------
 
-// The largest value of a row and the first place it stands at; `allowed` leaves entries out.
+// The largest value of a row, NaN before any number, and the first place it stands at; `allowed`
+// leaves entries out.
 template <typename T>
 struct Best {
   T value;
@@ -157,9 +159,9 @@ __device__ Best<T> best_of(const T* row, int64_t width, F allowed) {
   const T value = reduce_items(width, lowest<T>(), Larger(),
                                [&](int64_t i) { return allowed(i) ? row[i] : lowest<T>(); });
   const int64_t index = reduce_items(width, width, Smaller(), [&](int64_t i) {
-    return allowed(i) && row[i] == value ? i : width;
+    return allowed(i) && (row[i] == value || (std::isnan(row[i]) && std::isnan(value))) ? i : width;
   });
-  return {value, index < width ? index : 0};
+  return {value, index};
 }
 
 template <typename T>
@@ -176,9 +178,12 @@ __global__ void top_k_kernel(int64_t width, int64_t k, const T* x, T* values, in
   const T* row = x + int64_t{blockIdx.x} * width;
   Best<T> last{};
   for (int64_t n = 0; n < k; ++n) {
-    // What comes after the one before: smaller, or equal and further on.
+    // What comes after the one before: smaller, or the same and further on.
     last = best_of(row, width, [&](int64_t i) {
-      return n == 0 || row[i] < last.value || (row[i] == last.value && i > last.index);
+      if (n == 0 || std::isnan(last.value)) {
+        return n == 0 || !std::isnan(row[i]) || i > last.index;
+      }
+      return row[i] < last.value || (row[i] == last.value && i > last.index);
     });
     if (threadIdx.x == 0) {
       values[blockIdx.x * k + n] = row[last.index];

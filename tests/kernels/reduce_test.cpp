@@ -187,13 +187,23 @@ TEST(TopK, SortsByValueThenIndex) {
   expect_same_numbers(indices, {1, 2, 4, 0, 1, 2}, 0);
 }
 
-TEST(TopK, NanOfARowOfNanStaysVisible) {
+TEST(TopK, NanComesFirst) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    const Tensor x = from_doubles(std::vector<double>(40, nan), {1, 40}, dtype);
-    const Tensor values = unset({1, 3}, dtype);
-    const Tensor indices = unset({1, 3}, DType::i32);
+    std::vector<double> rows = {5, nan, 3, -inf, nan, inf, nan, nan, nan, 1, 2, nan};
+    rows.insert(rows.end(), 36, 0);  // rows of 16, in which vectors of every width find them
+    const Tensor x = from_doubles(rows, {3, 16}, dtype);
+    const Tensor values = unset({3, 4}, dtype);
+    const Tensor indices = unset({3, 4}, DType::i32);
     tested().top_k(x, values, indices);
-    expect_same_numbers(values, {nan, nan, nan}, 0);
+    expect_same_numbers(indices, {1, 4, 6, 7, 0, 1, 2, 3, 0, 1, 2, 3}, 0);
+    expect_same_numbers(values, {nan, nan, nan, nan, 0, 0, 0, 0, 0, 0, 0, 0}, 0);
+    const Tensor narrow =
+        from_doubles({1, nan, 3, 5, nan, 3, 4, 4, nan, nan, nan, nan}, {3, 4}, dtype);
+    const Tensor two = unset({3, 2}, dtype);
+    const Tensor places = unset({3, 2}, DType::i32);
+    tested().top_k(narrow, two, places);
+    expect_same_numbers(two, {nan, 5, nan, 4, nan, nan}, 0);
+    expect_same_numbers(places, {1, 3, 0, 2, 0, 1}, 0);
   }
 }
 
