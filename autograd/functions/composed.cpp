@@ -92,8 +92,13 @@ Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& wei
 
 AdditiveAttention additive_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
                                      const Tensor& weight, const Tensor& mask) {
-  const Tensor weights = softmax(composed::additive_score(query, keys, weight), mask);
-  return {squeeze(matmul(unsqueeze(weights, 1), values), 1), weights};
+  // 0 * NaN is NaN: what is masked is taken out.
+  const auto used = [&mask](const Tensor& x) {
+    return mask.defined() ? where(unsqueeze(mask, -1), x, Tensor::zeros({}, x.dtype(), x.device()))
+                          : x;
+  };
+  const Tensor weights = softmax(composed::additive_score(query, used(keys), weight), mask);
+  return {squeeze(matmul(unsqueeze(weights, 1), used(values)), 1), weights};
 }
 
 }  // namespace heed::composed

@@ -67,7 +67,7 @@ struct AdditiveAttention {
 };
 // weights = softmax of these scores over the positions whose mask (B, S) is true, all when it is
 // undefined; context[b] = sum_s weights[b, s] values[b, s], values (B, S, C). A sentence without
-// any such position gives 0. Values are finite where masked too.
+// any such position gives 0. Nothing passes the mask, inf and NaN included.
 HEED_EXPORT AdditiveAttention additive_attention(const Tensor& query, const Tensor& keys,
                                                  const Tensor& values, const Tensor& weight,
                                                  const Tensor& mask = {});

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/cpu/attention_tiles.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/rowwise.h"
 #include "kernels/cpu/vector_math.h"
@@ -7,14 +8,26 @@
 namespace heed::kernels {
 namespace {
 
-// x (B, N), dense, as matrices (B, 1, N) or (B, N, 1).
-Tensor as_rows(const Tensor& x) {
-  const int64_t n = x.dim(1);
-  return x.as_strided({x.dim(0), 1, n}, {n, n, 1}, x.offset());
-}
+// x (B, N), dense, as matrices (B, N, 1).
 Tensor as_columns(const Tensor& x) {
   const int64_t n = x.dim(1);
   return x.as_strided({x.dim(0), n, 1}, {n, 1, 1}, x.offset());
+}
+
+// y[b, s] = factors[b, s] x[b], 0 where the factor is, for factors (B, S), x (B, C), y (B, S, C).
+void multiply_rows(const Tensor& factors, const Tensor& x, const Tensor& y) {
+  const int64_t positions = y.dim(1);
+  const int64_t columns = y.dim(2);
+  dispatch_floating("multiply_rows", y.dtype(), [&]<typename T>(T) {
+    for_each_row(y.dim(0) * positions, columns, [&](int64_t row) {
+      const T factor = factors.data<T>()[row];
+      const T* from = x.data<T>() + row / positions * columns;
+      T* to = y.data<T>() + row * columns;
+      for (int64_t c = 0; c < columns; ++c) {
+        to[c] = factor == 0 ? T{0} : factor * from[c];
+      }
+    });
+  });
 }
 
 }  // namespace
@@ -76,7 +89,18 @@ void CpuBackend::additive_attention(const Tensor& query, const Tensor& keys, con
   const Tensor scores = Tensor::empty(weights.shape(), weights.dtype(), weights.device());
   additive_score(query, keys, weight, scores);
   softmax(scores, mask, weights);
-  matmul(as_rows(weights), values, as_rows(context), 0);
+  const int64_t positions = values.dim(1);
+  const int64_t columns = values.dim(2);
+  dispatch_floating("additive_attention", values.dtype(), [&]<typename T>(T) {
+    for_each_row(values.dim(0), positions * columns, [&](int64_t b) {
+      T* sum = context.data<T>() + b * columns;
+      std::fill_n(sum, columns, T{0});
+      // Values whose weight is 0 are not read.
+      tile_kernels<T>().add_rows(weights.data<T>() + b * positions,
+                                 {values.data<T>() + b * positions * columns, columns, 1},
+                                 positions, columns, sum);
+    });
+  });
 }
 
 void CpuBackend::additive_attention_backward(const Tensor& query, const Tensor& keys,
@@ -93,7 +117,7 @@ void CpuBackend::additive_attention_backward(const Tensor& query, const Tensor& 
   copy(dweights, all_dweights);
   matmul(values, as_columns(dcontext), as_columns(all_dweights), 1);
   softmax_backward(weights, all_dweights, dscores);
-  matmul(as_columns(weights), as_rows(dcontext), dvalues, 0);
+  multiply_rows(weights, dcontext, dvalues);
   additive_score_backward(query, keys, weight, dscores, dquery, dkeys, dweight);
 }
 

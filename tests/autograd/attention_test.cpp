@@ -47,8 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Paths, Attention, testing::Values(true, false),
 
 const Values three_values = {2, 0, 0, 4, 2, 2};
 
-// --- worked examples
-// -----------------------------------------------------------------------------
+// --- worked examples ---------------------------------------------------------------------------
 
 TEST_P(Attention, WeightsAverageTheValues) {
   // Scores ln 2, 0, 0 at scale 1 give weights 0.5, 0.25, 0.25.
@@ -130,8 +129,7 @@ TEST_P(Attention, CausalIsAlignedBottomRight) {
   test::expect_close(seen(1, 2), {0.5, 0.5}, 1e-15);
 }
 
-// --- masks
-// ---------------------------------------------------------------------------------------
+// --- masks -------------------------------------------------------------------------------------
 
 struct Results {
   Values output, dquery, dkey, dvalue;
@@ -303,8 +301,7 @@ TEST_P(Attention, ChangesBehindAQueryLeaveItsBitsAlone) {
   EXPECT_EQ(output(0.5), output(-3));
 }
 
-// --- a bias that is a mask
-// -----------------------------------------------------------------------
+// --- a bias that is a mask ---------------------------------------------------------------------
 
 TEST(AttentionBias, OfZerosAndOnesIsTakenForAMaskAndWarnedOfOnce) {
   const Tensor x = random({1, 3, 2}, 1);
@@ -326,8 +323,7 @@ TEST(AttentionBias, OfZerosAndOnesIsTakenForAMaskAndWarnedOfOnce) {
   EXPECT_EQ(said(of({1, 0, 1}, {3})), "") << "once";
 }
 
-// --- dropout
-// -------------------------------------------------------------------------------------
+// --- dropout -----------------------------------------------------------------------------------
 
 TEST_P(Attention, DropoutDrawsOneNumberAWeight) {
   const Tensor query = random({2, 3, 5, 4}, 1);
@@ -348,8 +344,7 @@ TEST_P(Attention, DropoutDrawsOneNumberAWeight) {
   default_generator().set_state({});
 }
 
-// --- layouts
-// -------------------------------------------------------------------------------------
+// --- layouts -----------------------------------------------------------------------------------
 
 TEST_P(Attention, ReadsHeadsOutOfAProjection) {
   const int64_t batch = 2, length = 5, heads = 3, width = 4;
@@ -362,8 +357,7 @@ TEST_P(Attention, ReadsHeadsOutOfAProjection) {
   expect_same(strided, dense);
 }
 
-// --- fused against composed
-// ----------------------------------------------------------------------
+// --- fused against composed --------------------------------------------------------------------
 
 TEST(AttentionTwins, GiveTheSameOverTheEdgesOfTiles) {
   struct Sizes {
@@ -408,8 +402,7 @@ TEST(AttentionTwins, CanBeCalledByName) {
                      scaled_dot_product_attention(x, x, x, causal), 1e-14);
 }
 
-// --- memory
-// --------------------------------------------------------------------------------------
+// --- memory ------------------------------------------------------------------------------------
 
 // Copies for each query would be 8 MiB; the scores are 32 KiB.
 TEST(AttentionMemory, NanThatIsAttendedAnywayCostsTheComposedPathNoCopies) {

@@ -26,8 +26,7 @@ Tensor returning(const Tensor& x, const std::function<Gradients()>& gradients) {
                 [gradients](const BackwardContext&) { return gradients(); });
 }
 
-// --- accumulation
-// ---------------------------------------------------------------------------------
+// --- accumulation ------------------------------------------------------------------------------
 
 TEST(Engine, GradientsOfAllUsesAddUp) {
   const Tensor x = leaf({2, 3});
@@ -117,8 +116,7 @@ TEST(Engine, OnlyWhatIsNeededIsAskedFor) {
   EXPECT_FALSE(gradient(constant).defined());
 }
 
-// --- recording
-// ------------------------------------------------------------------------------------
+// --- recording ---------------------------------------------------------------------------------
 
 TEST(Engine, NothingIsRecordedWithoutNeedOrInNoGradScope) {
   const Tensor x = leaf({1, 2});
@@ -152,8 +150,7 @@ TEST(Engine, OnlyFloatingLeavesCanBeMarked) {
             "[requires_grad] the tensor (2) was computed by square; only leaves can be marked");
 }
 
-// --- what backward refuses
-// ------------------------------------------------------------------------
+// --- what backward refuses ---------------------------------------------------------------------
 
 TEST(Engine, OutputHasToDependOnSomething) {
   EXPECT_EQ(test::error_of([] { backward(Tensor::zeros({}, DType::f64)); }),
@@ -231,8 +228,7 @@ TEST(Engine, WhatABackwardReturnsIsChecked) {
   EXPECT_FALSE(gradient(x).defined());
 }
 
-// --- check_finite
-// ---------------------------------------------------------------------------------
+// --- check_finite ------------------------------------------------------------------------------
 
 class CheckFinite : public testing::Test {
  protected:
@@ -259,8 +255,7 @@ TEST(Engine, WithoutCheckFiniteInfinityPasses) {
   EXPECT_EQ(gradient(x).to_doubles(), Values({0.25, std::numeric_limits<double>::infinity()}));
 }
 
-// --- depth
-// ----------------------------------------------------------------------------------------
+// --- depth -------------------------------------------------------------------------------------
 
 Tensor chain(const Tensor& x, int length) {
   Tensor y = x;

@@ -132,8 +132,7 @@ TEST(Comparisons, AreBooleanAndBroadcast) {
   EXPECT_FALSE(requires_grad(less(a, b)));
 }
 
-// --- rotary positions
-// ----------------------------------------------------------------------------
+// --- rotary positions --------------------------------------------------------------------------
 
 TEST(Rotary, TurnsPairsByTheirAngles) {
   const Tensor x = Tensor::from_vector<double>({1, 0, 0, 1, 1, 0, 0, 1}, {2, 4});

@@ -153,8 +153,7 @@ TEST(Gradcheck, OutputMayBeAnInput) {
   EXPECT_EQ(result.checked, 3);
 }
 
-// --- kinks
-// ----------------------------------------------------------------------------------------
+// --- kinks -------------------------------------------------------------------------------------
 
 TEST(Gradcheck, KinkAtAnInputIsCountedAndNotAFailure) {
   const GradcheckResult result =
@@ -206,8 +205,7 @@ TEST(Gradcheck, SteepCurvatureIsNoKink) {
   EXPECT_EQ(result.checked, 2);
 }
 
-// --- what is refused
-// ------------------------------------------------------------------------------
+// --- what is refused ---------------------------------------------------------------------------
 
 TEST(Gradcheck, FunctionThatIsNotDeterministicIsRefused) {
   Generator generator(1);
@@ -250,8 +248,7 @@ TEST(Gradcheck, ErrorsOfTheFunctionAreReported) {
   EXPECT_EQ(none.message, "[gradcheck] the function returns no output");
 }
 
-// --- large inputs
-// ---------------------------------------------------------------------------------
+// --- large inputs ------------------------------------------------------------------------------
 
 TEST(Gradcheck, LargeInputsAreCheckedAlongDirections) {
   const Tensor large = numbers({40, 50});

@@ -130,8 +130,7 @@ TEST_P(OpCaseTest, GradientsInF32MatchF64) {
   });
 }
 
-// --- layouts
-// --------------------------------------------------------------------------------------
+// --- layouts -----------------------------------------------------------------------------------
 
 using Relayout = Tensor (*)(const Tensor&);
 
@@ -202,8 +201,7 @@ TEST_P(OpCaseTest, ExpandedInputsGiveTheSame) {
       [](const OpCase& op_case) { expect_layout_makes_no_difference(op_case, expanded); });
 }
 
-// --- twins
-// ----------------------------------------------------------------------------------------
+// --- twins -------------------------------------------------------------------------------------
 // ----------------------------------------------------------------------------
 
 class ComposedScope {
@@ -222,8 +220,7 @@ TEST_P(OpCaseTest, ComposedTwinGivesTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Ops, OpCaseTest, testing::ValuesIn(test::op_names()), test::op_test_name);
 
-// --- devices
-// --------------------------------------------------------------------------------------
+// --- devices -----------------------------------------------------------------------------------
 
 class OnTheCpu {
  public:
@@ -259,8 +256,7 @@ TEST(Devices, AgreeWithTheCpu) {
   }
 }
 
-// --- errors
-// ---------------------------------------------------------------------------------------
+// --- errors ------------------------------------------------------------------------------------
 
 // On a card the host does not look at ids.
 void expect_worded_mistakes() {

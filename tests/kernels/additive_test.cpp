@@ -212,10 +212,12 @@ TEST(AdditiveAttention, NothingPassesTheMask) {
     const Tensor dcontext = random_tensor({3, 2}, dtype, 6);
     const Tensor mask =
         Tensor::from_vector(std::vector<bool>{1, 1, 1, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0}, {3, 5});
+    const Tensor spoilt = random_tensor({3, 5, 2}, dtype, 5);
     for (const int64_t row : {5, 8, 9, 10, 11, 12, 13, 14}) {
       tested().fill(in.keys.as_strided({7}, {1}, row * 7), nan);
+      tested().fill(spoilt.as_strided({2}, {1}, row * 2), nan);
     }
-    expect_attended(attend(in, values, mask, dcontext), in, values, mask, dcontext,
+    expect_attended(attend(in, spoilt, mask, dcontext), in, values, mask, dcontext,
                     8 * tolerance_of(dtype));
   }
   const Inputs in = random_inputs({3, 5, 7}, DType::f32);
