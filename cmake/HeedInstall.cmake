@@ -15,6 +15,7 @@ foreach(room IN LISTS rooms)
           PATTERN "commands" EXCLUDE
           PATTERN "cpu" EXCLUDE
           PATTERN "cuda" EXCLUDE
+          PATTERN "cuda_device.h" EXCLUDE
           PATTERN "loop.h" EXCLUDE
           PATTERN "node.h" EXCLUDE
           PATTERN "support.h" EXCLUDE)

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cuda_backend.h"
+#include "kernels/cuda_device.h"
 
 namespace heed::kernels {
 namespace {

@@ -113,16 +113,29 @@ std::vector<int> built_architectures() {
   return result;
 }
 
-// The card runs the newest code that is not newer than itself; a newer card than all of them
-// compiles the PTX.
+std::string built_for() {
+  std::string text;
+  for (const int one : built_architectures()) {
+    text += (text.empty() ? "" : ", ") + capability_of(one);
+  }
+  return text;
+}
+
+// Stands for all kernels: they are built for the same cards.
+__global__ void any_kernel() {}
+
 void check_capability(const cudaDeviceProp& card) {
-  const std::vector<int> built = built_architectures();
+  constexpr int oldest = 75;
   const int own = 10 * card.major + card.minor;
-  const int oldest = *std::min_element(built.begin(), built.end());
   HEED_CHECK_INPUT(own >= oldest, "device",
-                   "{} has capability {}, this build begins at {}: configure with "
-                   "-DCMAKE_CUDA_ARCHITECTURES={}",
-                   card.name, capability_of(own), capability_of(oldest), own);
+                   "{} has capability {}, heed needs {}: take a newer card, or run on the cpu "
+                   "(run.device = \"cpu\")",
+                   card.name, capability_of(own), capability_of(oldest));
+  cudaFuncAttributes attributes;
+  HEED_CHECK_INPUT(cudaFuncGetAttributes(&attributes, any_kernel) == cudaSuccess, "device",
+                   "{} has capability {}, and nothing in this build (for {}) runs on it: configure "
+                   "with -DCMAKE_CUDA_ARCHITECTURES={}",
+                   card.name, capability_of(own), built_for(), own);
 }
 
 std::optional<Context>& opened() {
@@ -132,19 +145,19 @@ std::optional<Context>& opened() {
 
 }  // namespace
 
-void open_card(int index) {
-  Context made{};
-  made.index = index;
-  HEED_CUDA_CALL(cudaRuntimeGetVersion(&made.runtime));
-  HEED_CUDA_CALL(cudaDriverGetVersion(&made.driver));
-  HEED_CHECK_INPUT(made.driver != 0, "device",
+Card find_card(int index) {
+  Card card{};
+  card.index = index;
+  HEED_CUDA_CALL(cudaRuntimeGetVersion(&card.runtime));
+  HEED_CUDA_CALL(cudaDriverGetVersion(&card.driver));
+  HEED_CHECK_INPUT(card.driver != 0, "device",
                    "cuda was asked for, but no NVIDIA driver is installed; install one, or run on "
                    "the cpu (run.device = \"cpu\")");
   int count = 0;
   const cudaError_t counted = cudaGetDeviceCount(&count);
   HEED_CHECK_INPUT(counted != cudaErrorInsufficientDriver, "device",
                    "the driver runs CUDA up to {}, this build uses {}: install a newer driver",
-                   version_of(made.driver), version_of(made.runtime));
+                   version_of(card.driver), version_of(card.runtime));
   HEED_CHECK_INPUT(counted == cudaSuccess && count > 0, "device",
                    "cuda was asked for, but there is no card ({}); look at nvidia-smi and "
                    "CUDA_VISIBLE_DEVICES, or run on the cpu (run.device = \"cpu\")",
@@ -152,12 +165,25 @@ void open_card(int index) {
   HEED_CHECK_INPUT(index < count, "device", "cuda:{} was asked for, but there {} {} card{}", index,
                    count == 1 ? "is" : "are", count, count == 1 ? "" : "s");
   HEED_CUDA_CALL(cudaSetDevice(index));
-  HEED_CUDA_CALL(cudaGetDeviceProperties(&made.properties, index));
-  check_capability(made.properties);
+  HEED_CUDA_CALL(cudaGetDeviceProperties(&card.properties, index));
+  check_capability(card.properties);
+  return card;
+}
+
+void check_precision(const cudaDeviceProp& card, Precision precision) {
+  HEED_CHECK_INPUT(precision == Precision::float32 || card.major >= 8, "device",
+                   "{} has capability {}.{}, tf32 and bf16 begin at 8.0: compute in float32 "
+                   "(run.precision = \"float32\")",
+                   card.name, card.major, card.minor);
+}
+
+// None of it is ever destroyed: tensors with static lifetime may outlive everything else.
+void open_card(int index) {
+  Context made{};
+  made.card = find_card(index);
   HEED_CUDA_CALL(cudaStreamCreateWithFlags(&made.stream, cudaStreamNonBlocking));
   HEED_CUDA_CALL(cublasCreate(&made.blas));
   HEED_CUDA_CALL(cublasSetStream(made.blas, made.stream));
-  // Never destroyed: tensors with static lifetime may outlive everything else.
   made.memory = new CudaMemory(index, made.stream);
   opened() = made;
   register_device_memory({DeviceKind::cuda, index}, *made.memory);
@@ -170,15 +196,11 @@ const Context& context() {
 
 cudaStream_t stream() { return context().stream; }
 
-std::string describe(const Context& context) {
-  std::string built;
-  for (const int one : built_architectures()) {
-    built += (built.empty() ? "" : ", ") + capability_of(one);
-  }
+std::string describe(const Card& card) {
   return fmt::format("{}, capability {}.{}, {} MiB, CUDA {} (driver {}), built for {}",
-                     context.properties.name, context.properties.major, context.properties.minor,
-                     context.properties.totalGlobalMem >> 20, version_of(context.runtime),
-                     version_of(context.driver), built);
+                     card.properties.name, card.properties.major, card.properties.minor,
+                     card.properties.totalGlobalMem >> 20, version_of(card.runtime),
+                     version_of(card.driver), built_for());
 }
 
 }  // namespace heed::kernels::cuda

@@ -4,7 +4,8 @@
 
 #include "core/error.h"
 #include "kernels/cuda/context.h"
-#include "kernels/cuda_backend.h"
+#include "kernels/cuda/error.h"
+#include "kernels/cuda_device.h"
 
 namespace heed::kernels {
 
@@ -12,15 +13,11 @@ CudaBackend::CudaBackend(int card) { cuda::open_card(card); }
 
 std::string CudaBackend::description() const {
   const char* products[] = {"", ", products in tf32", ", products in bf16"};
-  return cuda::describe(cuda::context()) + products[static_cast<int>(precision_)];
+  return cuda::describe(cuda::context().card) + products[static_cast<int>(precision_)];
 }
 
 void CudaBackend::set_precision(Precision precision) {
-  const cudaDeviceProp& card = cuda::context().properties;
-  HEED_CHECK_INPUT(precision == Precision::float32 || card.major >= 8, "device",
-                   "{} has capability {}.{}, tf32 and bf16 begin at 8.0: compute in float32 "
-                   "(run.precision = \"float32\")",
-                   card.name, card.major, card.minor);
+  cuda::check_precision(cuda::context().card.properties, precision);
   precision_ = precision;
 }
 
@@ -29,13 +26,22 @@ namespace {
 CudaBackend& opened_for(Device device) {
   static std::mutex mutex;
   static CudaBackend* made = nullptr;
-  const std::lock_guard lock(mutex);
-  if (made == nullptr) {
-    made = new CudaBackend(device.index);
+  {
+    const std::lock_guard lock(mutex);
+    if (made == nullptr) {
+      made = new CudaBackend(device.index);
+    }
   }
-  HEED_CHECK_INPUT(device.index == cuda::context().index, "device",
+  const int index = cuda::context().card.index;
+  HEED_CHECK_INPUT(device.index == index, "device",
                    "{} was asked for, but this process uses {}: it can use one card",
-                   device_name(device), device_name({DeviceKind::cuda, cuda::context().index}));
+                   device_name(device), device_name({DeviceKind::cuda, index}));
+  // Each thread has a current card of its own, 0 at first.
+  thread_local const bool chosen = [&] {
+    HEED_CUDA_CALL(cudaSetDevice(index));
+    return true;
+  }();
+  static_cast<void>(chosen);
   return *made;
 }
 

@@ -18,7 +18,7 @@ __global__ void gather_rows_kernel(int64_t width, const T* table, int64_t table_
 }
 
 // Sorts ids, equal ones in the order they stand in: the place of each is how many come before it.
-// count^2 comparisons of numbers in shared memory: a few microseconds for a batch of 4096 ids.
+// count^2 comparisons of numbers in shared memory, a thread an id.
 __global__ void sort_ids_kernel(int64_t count, const int32_t* ids, int32_t* sorted) {
   __shared__ int32_t others[sorted_at_once];
   const int64_t own = int64_t{blockIdx.x} * sorted_at_once + threadIdx.x;

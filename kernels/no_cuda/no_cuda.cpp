@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "kernels/cuda_backend.h"
+#include "kernels/cuda_device.h"
 
 namespace heed::kernels {
 

@@ -82,6 +82,7 @@ enum cudaError_t {
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorNoKernelImageForDevice = 209,
 };
 HEED_EXPORT const char* cudaGetErrorString(cudaError_t error);
 
@@ -137,6 +138,14 @@ HEED_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolA
                                                 void* value);
 HEED_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
 
+struct cudaFuncAttributes {
+  int numRegs;
+};
+HEED_EXPORT cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
+template <typename F>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, F* kernel) {
+  return cudaFuncGetAttributes(attributes, reinterpret_cast<const void*>(kernel));
+}
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 namespace heed::emulator {
 HEED_EXPORT void allow_dynamic_shared(const void* kernel, int bytes);

@@ -41,11 +41,13 @@ bool is_pinned(const void* pointer, size_t bytes);
 void put_off(std::function<void()> work);
 void catch_up();
 
-// Bytes that allocations hold now, and the most since reset_peak.
-struct MemoryUse {
-  size_t now, peak;
+// What the runtime says of this machine: tests let it be another one.
+struct Machine {
+  int driver = 13000;  // 1000 major + 10 minor; 0: none is installed
+  int cards = 1;
+  int major = 9, minor = 0;  // their capability
+  bool has_code = true;      // the build has kernels that they run
 };
-HEED_EXPORT MemoryUse memory_use();
-HEED_EXPORT void reset_peak();
+HEED_EXPORT Machine& machine();
 
 }  // namespace heed::emulator

@@ -88,8 +88,6 @@ class Memory {
     std::memset(view(block), unknown, room);
     ASAN_POISON_MEMORY_REGION(block + bytes, room - bytes);
     used_[block] = bytes;
-    use_.now += bytes;
-    use_.peak = std::max(use_.peak, use_.now);
     return block;
   }
 
@@ -104,7 +102,6 @@ class Memory {
     give_back(block->first, room);
     ASAN_POISON_MEMORY_REGION(block->first, room);
     free_[room].push_back(block->first);
-    use_.now -= block->second;
     used_.erase(block);
     return true;
   }
@@ -132,14 +129,6 @@ class Memory {
     return at + bytes <= block->first + block->second;
   }
 
-  MemoryUse use() {
-    const std::lock_guard lock(mutex_);
-    return use_;
-  }
-  void reset_peak() {
-    const std::lock_guard lock(mutex_);
-    use_.peak = use_.now;
-  }
   size_t reserved() {
     const std::lock_guard lock(mutex_);
     return static_cast<size_t>(end_ - begin_);
@@ -189,7 +178,6 @@ class Memory {
   const std::string untouched_ = std::string(alignment + guard, static_cast<char>(unknown));
   char* next_checked_ = nullptr;
   int openings_ = 0;
-  MemoryUse use_{0, 0};
   std::map<char*, size_t> used_;
   std::map<size_t, std::vector<char*>> free_;
 };
@@ -215,8 +203,6 @@ DeviceAccess::~DeviceAccess() { memory().close(); }
 
 void check_bounds() { memory().check_some(); }
 bool on_device(const void* pointer, size_t bytes) { return memory().contains(pointer, bytes); }
-MemoryUse memory_use() { return memory().use(); }
-void reset_peak() { memory().reset_peak(); }
 
 }  // namespace heed::emulator
 

@@ -379,16 +379,5 @@ TEST(Emulator, PinnedMemoryThatIsUsedAgainTooEarlyShows) {
   }
 }
 
-TEST(Emulator, CountsItsMemory) {
-  const size_t before = memory_use().now;
-  reset_peak();
-  {
-    const Floats x(1000);
-    EXPECT_EQ(memory_use().now, before + 4000);
-  }
-  EXPECT_EQ(memory_use().now, before);
-  EXPECT_EQ(memory_use().peak, before + 4000);
-}
-
 }  // namespace
 }  // namespace heed::emulator
