@@ -20,7 +20,8 @@ done | c++filt | awk -v asked="${architectures[*]}" '
   /Compiling entry function/ {
     kernel = substr($0, index($0, "heed::kernels::cuda::") + length("heed::kernels::cuda::"))
     sub(/\(.*/, "", kernel)
-    architecture = substr($NF, 5, 2)
+    match($NF, /[0-9]+/)
+    architecture = substr($NF, RSTART, RLENGTH)
     if (!(kernel in spilt)) kernels[++count] = kernel
   }
   /bytes spill stores/ { spilt[kernel] += $5 + $9 }
