@@ -15,8 +15,7 @@
 // kernel and records; backward() walks what was recorded. docs/adding-an-op.md shows one op whole.
 namespace heed {
 
-// --- variables
-// ------------------------------------------------------------------------------------
+// --- variables ---------------------------------------------------------------------------------
 
 // Marks a leaf: backward() adds to its gradient from here on. Floating dtypes only.
 HEED_EXPORT void set_requires_grad(const Tensor& tensor, bool requires_grad = true);
@@ -47,8 +46,7 @@ class HEED_EXPORT NotFinite : public Error {
 HEED_EXPORT void set_check_finite(bool check);
 HEED_EXPORT bool check_finite();
 
-// --- backward
-// -------------------------------------------------------------------------------------
+// --- backward ----------------------------------------------------------------------------------
 
 // Adds d(output)/d(leaf) * cotangent to the gradient of every leaf that output depends on. The
 // cotangent has output's shape and may be left out when output has one element (it is then 1).
@@ -58,8 +56,7 @@ HEED_EXPORT bool check_finite();
 HEED_EXPORT void backward(const Tensor& output, const Tensor& cotangent = {},
                           bool retain_graph = false);
 
-// --- recording
-// ------------------------------------------------------------------------------------
+// --- recording ---------------------------------------------------------------------------------
 
 // A tensor kept for backward: its numbers at this version, without its graph (an op may save its
 // own output without making a cycle).

@@ -111,9 +111,10 @@ class HEED_EXPORT Backend {
   // x: any, (d_0 .. d_n); y: the same rank with size 1 in each reduced dimension. A sum over
   // nothing is 0; a maximum over nothing is refused by the caller.
   virtual void reduce(ReduceOp op, const Tensor& x, const Tensor& y) = 0;
-  // y (N) i32: the first index of the largest of each row. x (N, V) dense.
+  // y (N) i32: the first index of the largest of each row, where NaN is larger than any number.
+  // x (N, V) dense.
   virtual void arg_max(const Tensor& x, const Tensor& y) = 0;
-  // The k largest of each row, largest first, equal ones by index; of a row of NaN, NaN. x (N, V)
+  // The k largest of each row, NaN first, then the largest number, equal ones by index. x (N, V)
   // dense; values (N, k); indices (N, k) i32.
   virtual void top_k(const Tensor& x, const Tensor& values, const Tensor& indices) = 0;
   // y (1) f64: the sum of squares, added up in f64. x dense.
@@ -164,11 +165,11 @@ class HEED_EXPORT Backend {
                                       const Tensor& dloss, const Tensor& dlogits) = 0;
 
   // --- layer norm (Ba et al. 2016) --------------------------------------------------------------
-  // y = (x - mean) rstd weight + bias over rows of C: x (N, C) dense; weight (C); bias (C) or
-  // undefined;
-  // mean, rstd (N), rstd = 1 / sqrt(var + epsilon), biased variance.
+  // y = (x - mean) rstd weight + bias over rows of C: x (N, C), weight (C), bias (C) or undefined,
+  // mean, rstd (N), rstd = 1 / sqrt(var + epsilon), biased variance. All dense.
   virtual void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
                           const Tensor& y, const Tensor& mean, const Tensor& rstd) = 0;
+  // dbias (C), or undefined where there is no bias. All dense.
   virtual void layer_norm_backward(const Tensor& x, const Tensor& weight, const Tensor& mean,
                                    const Tensor& rstd, const Tensor& dy, const Tensor& dx,
                                    const Tensor& dweight, const Tensor& dbias) = 0;
@@ -230,8 +231,8 @@ class HEED_EXPORT Backend {
                                        const Tensor& dweight) = 0;
 
   // weights = softmax(scores) over the positions whose mask is true, as softmax has it, and
-  // context[b] = sum_s weights[b, s] values[b, s]. mask (B, S): any, or undefined; values (B, S,
-  // C), finite where masked too; weights (B, S), context (B, C); all others dense.
+  // context[b] = sum_s weights[b, s] values[b, s]; nothing passes a weight of 0. mask (B, S): any,
+  // or undefined; values (B, S, C), weights (B, S), context (B, C); all others dense.
   virtual void additive_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
                                   const Tensor& mask, const Tensor& weight, const Tensor& weights,
                                   const Tensor& context) = 0;
@@ -249,8 +250,7 @@ class HEED_EXPORT Backend {
   // The gradient goes to the larger one, to the first of equals. x, dx (N, 2C), dy (N, C) dense.
   virtual void max_pairs_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
 
-  // --- optimizers: each parameter with its states, in place
-  // ---------------------------------------
+  // --- optimizers: each parameter with its states, in place -------------------------------------
   virtual void sgd_step(const SgdStep& step, std::span<const Updated> parameters) = 0;
   virtual void adam_step(const AdamStep& step, std::span<const Updated> parameters) = 0;
   virtual void adadelta_step(const AdadeltaStep& step, std::span<const Updated> parameters) = 0;

@@ -125,8 +125,7 @@ Arguments checked(const Tensor& query, const Tensor& key, const Tensor& value,
           heads};
 }
 
-// --- composed
-// ------------------------------------------------------------------------------------
+// --- composed ----------------------------------------------------------------------------------
 
 // Positions first, first + 1, ..., i32.
 Tensor positions(int64_t first, int64_t count, const Shape& shape, Device device) {
@@ -213,8 +212,7 @@ AttentionWithWeights compose(const Arguments& a) {
                        : AttentionWithWeights{squeeze(output, 1), squeeze(weights, 1)};
 }
 
-// --- fused
-// ---------------------------------------------------------------------------------------
+// --- fused -------------------------------------------------------------------------------------
 
 // (B, H, length, width) in memory as (B, length, H, width), so that heads split from a projection
 // or merged for one are views.

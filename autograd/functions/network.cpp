@@ -174,7 +174,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
                   const Tensor g = as_rows(context.cotangent());
                   const Tensor dx = empty_like(g);
                   const Tensor dweight = empty_like(gain);
-                  const Tensor dbias = empty_like(gain);
+                  const Tensor dbias = context.needs(2) ? empty_like(gain) : Tensor();
                   backend(g).layer_norm_backward(x_rows, gain, context.get(mean), context.get(rstd),
                                                  g, dx, dweight, dbias);
                   return {view(dx, shape), dweight, dbias};

@@ -34,8 +34,7 @@ constexpr int most_vectors = 4;
 #endif
 constexpr int most_rows = 6;
 
-// --- products
-// ------------------------------------------------------------------------------------
+// --- products ----------------------------------------------------------------------------------
 
 template <typename T, int rows, int vectors>
 void micro_product(int64_t k, const Strided<T>& a, const T* HWY_RESTRICT b, int64_t b_leading,
@@ -285,8 +284,7 @@ void add_rows(const T* factors, const Strided<T>& x, int64_t rows, int64_t colum
   }
 }
 
-// --- passes over a tile
-// --------------------------------------------------------------------------
+// --- passes over a tile ------------------------------------------------------------------------
 
 template <typename T>
 void add_bias(const ScoreTile<T>& scores, const Strided<T>& bias) {

@@ -74,7 +74,9 @@ void CpuBackend::layer_norm_backward(const Tensor& x, const Tensor& weight, cons
       }
     });
     std::copy_n(sums.data(), width, dweight.data<T>());
-    std::copy_n(sums.data() + width, width, dbias.data<T>());
+    if (dbias.defined()) {
+      std::copy_n(sums.data() + width, width, dbias.data<T>());
+    }
   });
 }
 

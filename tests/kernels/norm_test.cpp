@@ -165,8 +165,7 @@ TEST(LayerNorm, DoesNotDependOnTheThreads) {
   expect_same_for_any_threads([&] { return backward(x, weight, norm, dy).dbias; });
 }
 
-// --- RMS norm
-// ------------------------------------------------------------------------------------
+// --- RMS norm ----------------------------------------------------------------------------------
 
 struct RmsNorm {
   Tensor y, rstd, dx, dweight;
