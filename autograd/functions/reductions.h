@@ -23,8 +23,7 @@ struct TopK {
   Tensor values;   // (..., k), largest first
   Tensor indices;  // (..., k) i32
 };
-// Not differentiable. 0 < k <= V over the last dimension; NaN comes first, equal values in the order
-// of their index.
+// Not differentiable. 0 < k <= V over the last dimension; NaN comes first, equal values by index.
 HEED_EXPORT TopK top_k(const Tensor& x, int64_t k);
 
 }  // namespace heed

@@ -7,7 +7,7 @@ namespace heed::kernels {
 namespace {
 
 // Dao et al. 2022, algorithm 4: the weights of each tile are worked out again from the log-sums.
-// With P the weights, f the factors of dropout, dP = dy value^T and delta = sum(dy y) over each row:
+// With P the weights, f the factors of dropout, dP = dy value^T, delta = sum(dy y) over each row:
 //   dS = P (f dP - delta) = dbias
 //   dvalue = (f P)^T dy, dkey = scale dS^T query, dquery = scale dS key
 template <typename T>
