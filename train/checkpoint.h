@@ -36,6 +36,8 @@ struct TrainingState {
   double window_nll = 0;
   int64_t window_tokens = 0;
   bool finished = false;
+
+  bool operator==(const TrainingState&) const = default;
 };
 
 // A run at rest, of whatever kind its model is (see restore_translator, restore_language_model).

@@ -31,6 +31,7 @@ class HEED_EXPORT Schedule {
     double best = 0;
     bool has_best = false;
     int64_t stale = 0;
+    bool operator==(const State&) const = default;
   };
   const State& state() const { return state_; }
   void set_state(const State& state) { state_ = state; }

@@ -67,11 +67,11 @@ TEST_F(Memory, OfARunningTextIsThatOfAFewLines) {
   EXPECT_LT(anonymous_memory() - before, 25) << "of 48 MB of text and 96 MB of ids";
 }
 
-TEST_F(Memory, OfPairsIsEightBytesEach) {
+TEST_F(Memory, OfPairsHoldsNeitherTextNorIds) {
   const std::string path = write(32);
   const int64_t before = anonymous_memory();
   const PairCorpus corpus = load_pair_corpus({path}, Split::train);
-  PairStore store("pairs", 60000, corpus.size());
+  PairStore store("pairs", 60000, corpus.size(), 4096);
   corpus.for_each([&](const PairView& pair) {
     store.append(
         {std::vector<int32_t>(pair.source.size(), 4), std::vector<int32_t>(pair.target.size(), 5)});
@@ -79,6 +79,19 @@ TEST_F(Memory, OfPairsIsEightBytesEach) {
   EXPECT_EQ(static_cast<int64_t>(store.size()), corpus.size());
   EXPECT_GT(store.tokens(), int64_t{30} << 20);
   EXPECT_LT(anonymous_memory() - before, 25) << "of 32 MB of text and 60 MB of ids";
+}
+
+TEST_F(Memory, OfAPairIsEightBytes) {
+  constexpr int64_t pairs = int64_t{4} << 20;
+  const int64_t before = anonymous_memory();
+  PairStore store("pairs", 300, pairs, 4096);
+  const PairExample example{{4}, {5}};
+  for (int64_t i = 0; i < pairs; ++i) {
+    store.append(example);
+  }
+  const int64_t used = anonymous_memory() - before;
+  EXPECT_GE(used, pairs * 8 >> 20);
+  EXPECT_LT(used, pairs * 9 >> 20);
 }
 
 }  // namespace

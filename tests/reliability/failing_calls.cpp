@@ -17,9 +17,9 @@
 //   HEED_FAIL_PATH   what the path of the file contains; "...$": what it ends with
 //   HEED_FAIL_SKIP   how many such calls succeed first (default 0)
 //   HEED_FAIL_TIMES  how many fail then (default: all)
-//   HEED_FAIL_WITH   the errno, or "kill": the process dies at the call instead; "interrupt": it
-//   gets
-//                    a SIGINT there, and the call succeeds
+//   HEED_FAIL_WITH   the errno, or "kill": the process dies at the call instead; "hold": it stays
+//                    there until a signal ends it; "interrupt": it gets a SIGINT there, and the
+//                    call succeeds
 // A write that fails comes after one of half the bytes. statvfs does not fail: nothing is free.
 namespace {
 
@@ -50,6 +50,9 @@ bool fails(const char* call, const std::string& path) {
   }
   if (std::strcmp(variable("HEED_FAIL_WITH"), "kill") == 0) {
     std::raise(SIGKILL);
+  }
+  while (std::strcmp(variable("HEED_FAIL_WITH"), "hold") == 0) {
+    ::pause();
   }
   if (std::strcmp(variable("HEED_FAIL_WITH"), "interrupt") == 0) {
     std::raise(SIGINT);
