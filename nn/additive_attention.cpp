@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "autograd/functions.h"
 #include "nn/init.h"
 #include "nn/sequence.h"
 
@@ -24,11 +23,10 @@ AttentionMemory AdditiveAttention::prepare(const Tensor& annotations, const Tens
   return {key.forward(values), values, mask};
 }
 
-AttentionResult AdditiveAttention::forward(const Tensor& query_state,
-                                           const AttentionMemory& memory) const {
-  const auto [context, weights] = additive_attention(query.forward(query_state), memory.keys,
-                                                     memory.values, score, memory.mask);
-  return {context, weights};
+AdditiveAttentionResult AdditiveAttention::forward(const Tensor& query_state,
+                                                   const AttentionMemory& memory) const {
+  return additive_attention(query.forward(query_state), memory.keys, memory.values, score,
+                            memory.mask);
 }
 
 }  // namespace heed::nn

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autograd/functions.h"
 #include "core/export.h"
 #include "nn/layers.h"
 
@@ -10,11 +11,6 @@ struct AttentionMemory {
   Tensor keys;    // (B, S, A): the annotations projected
   Tensor values;  // (B, S, C): the annotations, 0 at padding
   Tensor mask;    // (B, S), true = may attend; undefined: all
-};
-
-struct AttentionResult {
-  Tensor context;  // (B, C)
-  Tensor weights;  // (B, S); rows sum to 1, or are 0 where nothing may be attended
 };
 
 // Additive attention (Bahdanau et al. 2015, section 3.1 and A.1.2):
@@ -28,7 +24,7 @@ class HEED_EXPORT AdditiveAttention : public Module {
   // annotations (B, S, C); mask (B, S) or undefined. What stands at masked positions, NaN
   // included, reaches nothing.
   AttentionMemory prepare(const Tensor& annotations, const Tensor& mask) const;
-  AttentionResult forward(const Tensor& query, const AttentionMemory& memory) const;
+  AdditiveAttentionResult forward(const Tensor& query, const AttentionMemory& memory) const;
 
   Linear query;
   Linear key;

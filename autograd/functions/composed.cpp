@@ -90,8 +90,9 @@ Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& wei
   return sum(heed::tanh(unsqueeze(query, 1) + keys) * weight, {-1});
 }
 
-AdditiveAttention additive_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
-                                     const Tensor& weight, const Tensor& mask) {
+AdditiveAttentionResult additive_attention(const Tensor& query, const Tensor& keys,
+                                           const Tensor& values, const Tensor& weight,
+                                           const Tensor& mask) {
   // 0 * NaN is NaN: what is masked is taken out.
   const auto used = [&mask](const Tensor& x) {
     return mask.defined() ? where(unsqueeze(mask, -1), x, Tensor::zeros({}, x.dtype(), x.device()))

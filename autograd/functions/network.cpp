@@ -332,8 +332,9 @@ Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& wei
       });
 }
 
-AdditiveAttention additive_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
-                                     const Tensor& weight, const Tensor& mask) {
+AdditiveAttentionResult additive_attention(const Tensor& query, const Tensor& keys,
+                                           const Tensor& values, const Tensor& weight,
+                                           const Tensor& mask) {
   check_additive("additive_attention", query, keys, weight);
   check_alike("additive_attention", "query", query, "values", values);
   const Shape positions = {keys.dim(0), keys.dim(1)};
@@ -350,8 +351,8 @@ AdditiveAttention additive_attention(const Tensor& query, const Tensor& keys, co
   const Tensor k = dense(keys);
   const Tensor v = dense(values);
   const Tensor w = dense(weight);
-  const AdditiveAttention y = {empty_like(q, {positions[0], values.dim(2)}),
-                               empty_like(q, positions)};
+  const AdditiveAttentionResult y = {empty_like(q, {positions[0], values.dim(2)}),
+                                     empty_like(q, positions)};
   backend(q).additive_attention(q, k, v, mask.defined() ? broadcast_to(mask, positions) : Tensor(),
                                 w, y.weights, y.context);
   const Tensor inputs[] = {query, keys, values, weight};

@@ -61,16 +61,16 @@ HEED_EXPORT Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const 
 // projected decoder state, keys (B, S, A) the annotations projected once a sentence, weight (A).
 HEED_EXPORT Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& weight);
 
-struct AdditiveAttention {
+struct AdditiveAttentionResult {
   Tensor context;  // (B, C)
-  Tensor weights;  // (B, S)
+  Tensor weights;  // (B, S); rows sum to 1, or are 0 where nothing may be attended
 };
 // weights = softmax of these scores over the positions whose mask (B, S) is true, all when it is
 // undefined; context[b] = sum_s weights[b, s] values[b, s], values (B, S, C). A sentence without
 // any such position gives 0. Nothing passes the mask, inf and NaN included.
-HEED_EXPORT AdditiveAttention additive_attention(const Tensor& query, const Tensor& keys,
-                                                 const Tensor& values, const Tensor& weight,
-                                                 const Tensor& mask = {});
+HEED_EXPORT AdditiveAttentionResult additive_attention(const Tensor& query, const Tensor& keys,
+                                                       const Tensor& values, const Tensor& weight,
+                                                       const Tensor& mask = {});
 
 // Maxout over pairs (Goodfellow et al. 2013): (..., 2C) -> (..., C), max of x[2i], x[2i + 1].
 HEED_EXPORT Tensor max_pairs(const Tensor& x);
@@ -86,9 +86,9 @@ HEED_EXPORT Tensor rotary(const Tensor& x, const Tensor& positions, double base 
 HEED_EXPORT Tensor gru_cell(const Tensor& gates_x, const Tensor& gates_h, const Tensor& h,
                             const Tensor& mask = {});
 HEED_EXPORT Tensor additive_score(const Tensor& query, const Tensor& keys, const Tensor& weight);
-HEED_EXPORT AdditiveAttention additive_attention(const Tensor& query, const Tensor& keys,
-                                                 const Tensor& values, const Tensor& weight,
-                                                 const Tensor& mask = {});
+HEED_EXPORT AdditiveAttentionResult additive_attention(const Tensor& query, const Tensor& keys,
+                                                       const Tensor& values, const Tensor& weight,
+                                                       const Tensor& mask = {});
 }  // namespace composed
 
 }  // namespace heed

@@ -140,9 +140,10 @@ RnnTranslator::Encoded RnnTranslator::encode(const PaddedIds& source) const {
   return encoded;
 }
 
-AttentionResult RnnTranslator::context_for(const Encoded& encoded, const Tensor& query) const {
+AdditiveAttentionResult RnnTranslator::context_for(const Encoded& encoded,
+                                                   const Tensor& query) const {
   return attention_ ? attention_->forward(query, encoded.memory)
-                    : AttentionResult{encoded.fixed_context, Tensor()};
+                    : AdditiveAttentionResult{encoded.fixed_context, Tensor()};
 }
 
 void RnnTranslator::advance(std::vector<Tensor>& states, const Tensor& word_gates,
@@ -172,7 +173,7 @@ TranslationModel::Output RnnTranslator::forward(const PaddedIds& source, const T
   std::vector<Tensor> contexts;
   std::vector<Tensor> attention;
   for (const Tensor& gates : word_gates) {
-    const AttentionResult attended = context_for(encoded, states.back());
+    const AdditiveAttentionResult attended = context_for(encoded, states.back());
     advance(states, gates, attended.context);
     tops.push_back(states.back());
     contexts.push_back(attended.context);
@@ -194,7 +195,7 @@ TranslationModel::Step RnnTranslator::step(DecoderState& decoder_state, const Te
   const NoGradScope no_grad;
   auto& state = dynamic_cast<State&>(decoder_state);
   const Tensor words = dropout_.forward(target_embedding_.forward(tokens));
-  const AttentionResult attended = context_for(state.encoded, state.states.back());
+  const AdditiveAttentionResult attended = context_for(state.encoded, state.states.back());
   advance(state.states, word_gates_.forward(words), attended.context);
   return {read_out(state.states.back(), words, attended.context),
           with_attention ? attended.weights : Tensor()};

@@ -61,7 +61,7 @@ class HEED_EXPORT RnnTranslator : public TranslationModel {
   struct State;
 
   Encoded encode(const PaddedIds& source) const;
-  AttentionResult context_for(const Encoded& encoded, const Tensor& query) const;
+  AdditiveAttentionResult context_for(const Encoded& encoded, const Tensor& query) const;
   // One step of the decoder's layers; word_gates are the embedding's part of the lowest one.
   void advance(std::vector<Tensor>& states, const Tensor& word_gates, const Tensor& context) const;
   // (B, T, .) or (B, .) -> logits (.., V)

@@ -52,7 +52,7 @@ class AdditiveAttentionTest : public testing::Test {
   }
 
   void expect_by_hand(const Tensor& mask) {
-    const AttentionResult found =
+    const AdditiveAttentionResult found =
         attention_.forward(query_, attention_.prepare(annotations_, mask));
     EXPECT_EQ(found.context.shape(), Shape({3, 4}));
     EXPECT_EQ(found.weights.shape(), Shape({3, 3}));
@@ -79,7 +79,8 @@ class AdditiveAttentionTest : public testing::Test {
     set_requires_grad(query);
     set_requires_grad(annotations);
     attention_.clear_gradients();
-    const AttentionResult found = attention_.forward(query, attention_.prepare(annotations, mask));
+    const AdditiveAttentionResult found =
+        attention_.forward(query, attention_.prepare(annotations, mask));
     backward(sum(found.context * random_tensor({3, 4}, DType::f64, 3)) +
              sum(found.weights * random_tensor({3, 3}, DType::f64, 4)));
     return {found.context.to_doubles(), found.weights.to_doubles(), gradient(query).to_doubles(),

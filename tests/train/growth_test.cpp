@@ -4,6 +4,7 @@
 
 #include "core/threads.h"
 #include "nn/init.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/run_program.h"
 #include "train/bench/training_workloads.h"
@@ -40,6 +41,16 @@ TEST(Growth, PictureHoldsBothChartsAndEverySeries) {
   for (const char* text : {"Time a flop", "Memory beyond", "context", "threads"}) {
     EXPECT_NE(svg.find(text), std::string::npos) << text;
   }
+}
+
+TEST(Growth, AFailureLeavesTheThreadsAsTheyWere) {
+  const int before = thread_count();
+  const auto fails = [](int64_t) -> std::unique_ptr<Workload> { throw Error("test", "no memory"); };
+  EXPECT_EQ(error_of([&] {
+              measure_growth({"threads", {before + 1}, fails, true}, 0.001);
+            }),
+            "[test] no memory");
+  EXPECT_EQ(thread_count(), before);
 }
 
 TEST(Growth, MeasuresEachSizeAndLeavesTheThreadsAsTheyWere) {

@@ -14,8 +14,6 @@
 namespace heed::train {
 namespace {
 
-constexpr int64_t batch = 12;  // gpt-small's
-
 std::vector<int64_t> multiples(int64_t first, int64_t factor, int64_t last) {
   std::vector<int64_t> sizes;
   for (int64_t size = first; size <= last; size *= factor) {
@@ -23,6 +21,18 @@ std::vector<int64_t> multiples(int64_t first, int64_t factor, int64_t last) {
   }
   return sizes;
 }
+
+// Sets back the number of threads, whatever happens.
+class ThreadCountScope {
+ public:
+  ThreadCountScope() = default;
+  ThreadCountScope(const ThreadCountScope&) = delete;
+  ThreadCountScope& operator=(const ThreadCountScope&) = delete;
+  ~ThreadCountScope() { set_thread_count(before_); }
+
+ private:
+  int before_ = thread_count();
+};
 
 Series relative(const Growth& growth, const std::function<double(const GrowthPoint&)>& cost) {
   Series series{growth.name, {}, {}, true};
@@ -53,12 +63,12 @@ std::vector<GrowthAxis> growth_axes() {
     nn::CausalLmOptions options = gpt_small();
     options.width = size;
     options.heads = size / 32;
-    return train_causal_lm(options, batch);
+    return train_causal_lm(options, gpt_small_batch);
   };
   const auto vocabulary = [](int64_t size) {
     nn::CausalLmOptions options = gpt_small();
     options.vocabulary = size;
-    return train_causal_lm(options, batch);
+    return train_causal_lm(options, gpt_small_batch);
   };
   return {{"context", multiples(64, 2, 8192), context},
           {"width", multiples(64, 2, 1024), width},
@@ -66,12 +76,12 @@ std::vector<GrowthAxis> growth_axes() {
            [](int64_t size) { return train_causal_lm(gpt_small(), size); }},
           {"vocabulary", multiples(100, 10, 100'000), vocabulary},
           {"threads", multiples(1, 2, available_cores()),
-           [](int64_t) { return train_causal_lm(gpt_small(), batch); }, true}};
+           [](int64_t) { return train_causal_lm(gpt_small(), gpt_small_batch); }, true}};
 }
 
 Growth measure_growth(const GrowthAxis& axis, double seconds) {
   Growth growth{axis.name, {}};
-  const int threads = thread_count();
+  const ThreadCountScope as_before;
   for (const int64_t size : axis.sizes) {
     if (axis.of_threads) {
       set_thread_count(static_cast<int>(size));
@@ -81,7 +91,6 @@ Growth measure_growth(const GrowthAxis& axis, double seconds) {
     log::info("bench", "{} {}: {:.2f} ms", axis.name, size,
               1e3 * growth.points.back().result.seconds_per_step);
   }
-  set_thread_count(threads);
   return growth;
 }
 

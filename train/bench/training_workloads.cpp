@@ -119,7 +119,9 @@ std::unique_ptr<Workload> train_causal_lm(const nn::CausalLmOptions& options, in
       attention_flops(options.layers, options.width, options.context, tokens));
 }
 
-std::unique_ptr<Workload> train_gpt_small() { return train_causal_lm(gpt_small(), 12); }
+std::unique_ptr<Workload> train_gpt_small() {
+  return train_causal_lm(gpt_small(), gpt_small_batch);
+}
 std::unique_ptr<Workload> train_gpt_medium() { return train_causal_lm(gpt_medium(), 8); }
 
 std::unique_ptr<Workload> train_rnnsearch() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "nn/models/causal_lm.h"
@@ -10,6 +11,7 @@ namespace heed::train {
 
 // The models that the presets name.
 nn::CausalLmOptions gpt_small();
+inline constexpr int64_t gpt_small_batch = 12;
 nn::CausalLmOptions gpt_medium();
 nn::RnnTranslatorOptions bench_rnnsearch();
 
