@@ -22,6 +22,8 @@ target_compile_options(heed_warnings INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;$<$<BOOL:${HEED_WERROR}>:-Werror>>")
 add_library(heed_flags INTERFACE)
 target_link_libraries(heed_flags INTERFACE heed_warnings)
+# Nobody reads errno after a function of <cmath>; with it, loops that take roots are not vectorised.
+target_compile_options(heed_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno>)
 if(HEED_SANITIZE)
   # What the sanitizers add to the standard library's code looks uninitialized to GCC.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

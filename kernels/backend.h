@@ -43,7 +43,8 @@ enum class CompareOp : uint8_t { equal, not_equal, less, less_equal };
 enum class ReduceOp : uint8_t { sum, maximum };
 
 // A parameter, its gradient, and what its optimizer keeps: SGD the velocity, Adam m and v, Adadelta
-// the averages of squares and of squared steps. Dense; the parameters of a call have one dtype.
+// the averages of squares and of squared steps. Dense; the parameters of a call have one dtype. The
+// gradient that the rules below speak of is gradient_scale g.
 struct Updated {
   Tensor p, g, first, second;
 };
@@ -51,19 +52,19 @@ struct Updated {
 // AdamW (Loshchilov & Hutter 2019, algorithm 2); Adam with L2 when decoupled is false
 // (Kingma & Ba 2015). step counts from 1.
 struct AdamStep {
-  double learning_rate, beta1, beta2, epsilon, weight_decay;
+  double gradient_scale, learning_rate, beta1, beta2, epsilon, weight_decay;
   bool decoupled;
   int64_t step;
 };
 
 // Adadelta (Zeiler 2012, algorithm 1), times learning_rate.
 struct AdadeltaStep {
-  double learning_rate, rho, epsilon, weight_decay;
+  double gradient_scale, learning_rate, rho, epsilon, weight_decay;
 };
 
 // v = momentum v + g; p -= learning_rate v.
 struct SgdStep {
-  double learning_rate, momentum, weight_decay;
+  double gradient_scale, learning_rate, momentum, weight_decay;
 };
 
 // Of scaled dot-product attention. Query l sees keys s <= l + S - L when causal; dropout p keeps
@@ -117,8 +118,8 @@ class HEED_EXPORT Backend {
   // The k largest of each row, NaN first, then the largest number, equal ones by index. x (N, V)
   // dense; values (N, k); indices (N, k) i32.
   virtual void top_k(const Tensor& x, const Tensor& values, const Tensor& indices) = 0;
-  // y (1) f64: the sum of squares, added up in f64. x dense.
-  virtual void sum_of_squares(const Tensor& x, const Tensor& y) = 0;
+  // y (1) f64: the sum of all squares of all xs, added up in f64. xs: dense, of one dtype.
+  virtual void sum_of_squares(std::span<const Tensor> xs, const Tensor& y) = 0;
   // y (1) boolean: no inf and no NaN. x: any.
   virtual void all_finite(const Tensor& x, const Tensor& y) = 0;
 

@@ -1,7 +1,6 @@
 #include "train/optimizer.h"
 
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "autograd/autograd.h"
@@ -14,12 +13,13 @@ namespace {
 class Sgd final : public Optimizer {
  public:
   Sgd(const TrainConfig& config, std::vector<NamedTensor> parameters)
-      : Optimizer(config, std::move(parameters)), step_{0, config.momentum, 0} {}
+      : Optimizer(config, std::move(parameters)), step_{1, 0, config.momentum, 0} {}
 
  private:
   std::vector<std::string> state_names() const override { return {"velocity"}; }
   void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
-              double weight_decay) override {
+              double gradient_scale, double weight_decay) override {
+    step_.gradient_scale = gradient_scale;
     step_.learning_rate = learning_rate;
     step_.weight_decay = weight_decay;
     kernels::backend(parameters.front().p).sgd_step(step_, parameters);
@@ -31,12 +31,13 @@ class Adam final : public Optimizer {
  public:
   Adam(const TrainConfig& config, std::vector<NamedTensor> parameters, bool decoupled)
       : Optimizer(config, std::move(parameters)),
-        step_{0, config.beta1, config.beta2, config.epsilon, 0, decoupled, 0} {}
+        step_{1, 0, config.beta1, config.beta2, config.epsilon, 0, decoupled, 0} {}
 
  private:
   std::vector<std::string> state_names() const override { return {"m", "v"}; }
   void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
-              double weight_decay) override {
+              double gradient_scale, double weight_decay) override {
+    step_.gradient_scale = gradient_scale;
     step_.learning_rate = learning_rate;
     step_.weight_decay = weight_decay;
     step_.step = steps();
@@ -48,12 +49,13 @@ class Adam final : public Optimizer {
 class Adadelta final : public Optimizer {
  public:
   Adadelta(const TrainConfig& config, std::vector<NamedTensor> parameters)
-      : Optimizer(config, std::move(parameters)), step_{0, config.rho, config.epsilon, 0} {}
+      : Optimizer(config, std::move(parameters)), step_{1, 0, config.rho, config.epsilon, 0} {}
 
  private:
   std::vector<std::string> state_names() const override { return {"squares", "steps"}; }
   void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
-              double weight_decay) override {
+              double gradient_scale, double weight_decay) override {
+    step_.gradient_scale = gradient_scale;
     step_.learning_rate = learning_rate;
     step_.weight_decay = weight_decay;
     kernels::backend(parameters.front().p).adadelta_step(step_, parameters);
@@ -77,7 +79,7 @@ void Optimizer::make_states() {
   }
 }
 
-void Optimizer::step(double learning_rate) {
+void Optimizer::step(double learning_rate, double gradient_scale) {
   make_states();
   ++steps_;
   // A device takes many parameters in one launch, those that decay and those that do not.
@@ -94,10 +96,10 @@ void Optimizer::step(double learning_rate) {
     }
   }
   if (!decaying.empty()) {
-    update(decaying, learning_rate, weight_decay_);
+    update(decaying, learning_rate, gradient_scale, weight_decay_);
   }
   if (!others.empty()) {
-    update(others, learning_rate, 0);
+    update(others, learning_rate, gradient_scale, 0);
   }
 }
 
@@ -161,24 +163,9 @@ double gradient_norm(const std::vector<NamedTensor>& parameters) {
   if (gradients.empty()) {
     return 0;
   }
-  // The host waits for a device once, not once a parameter.
-  const auto count = static_cast<int64_t>(gradients.size());
-  const Tensor squares = Tensor::empty({count}, DType::f64, gradients.front().device());
-  for (int64_t i = 0; i < count; ++i) {
-    const Tensor& grad = gradients[static_cast<size_t>(i)];
-    kernels::backend(grad).sum_of_squares(grad, squares.as_strided({1}, {1}, i));
-  }
-  const std::vector<double> sums = squares.to_vector<double>();
-  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
-}
-
-void scale_gradients(const std::vector<NamedTensor>& parameters, double factor) {
-  for (const NamedTensor& parameter : parameters) {
-    const Tensor grad = gradient(parameter.tensor);
-    if (grad.defined()) {
-      kernels::backend(grad).affine(grad, factor, 0, grad);
-    }
-  }
+  const Tensor squares = Tensor::empty({1}, DType::f64, gradients.front().device());
+  kernels::backend(squares).sum_of_squares(gradients, squares);
+  return std::sqrt(squares.item());
 }
 
 }  // namespace heed::train

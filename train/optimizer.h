@@ -22,8 +22,9 @@ class HEED_EXPORT Optimizer {
         decay_vectors_(config.decay_vectors) {}
   virtual ~Optimizer() = default;
 
-  // One update with this learning rate; steps are counted for the bias correction of Adam.
-  void step(double learning_rate);
+  // One update with this learning rate, by gradients times gradient_scale; steps are counted for
+  // the bias correction of Adam.
+  void step(double learning_rate, double gradient_scale = 1);
   int64_t steps() const { return steps_; }
 
   // What state() takes once there is one.
@@ -38,7 +39,7 @@ class HEED_EXPORT Optimizer {
   // Its first and, where there is one, second state of each parameter.
   virtual std::vector<std::string> state_names() const = 0;
   virtual void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
-                      double weight_decay) = 0;
+                      double gradient_scale, double weight_decay) = 0;
 
  private:
   void make_states();
@@ -56,7 +57,5 @@ HEED_EXPORT std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config,
 
 // sqrt(sum of squares) over all gradients, in f64; 0 for none.
 HEED_EXPORT double gradient_norm(const std::vector<NamedTensor>& parameters);
-// Multiplies every gradient by `factor`, in place.
-HEED_EXPORT void scale_gradients(const std::vector<NamedTensor>& parameters, double factor);
 
 }  // namespace heed::train

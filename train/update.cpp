@@ -42,8 +42,7 @@ Updater::Outcome Updater::update(TrainingState& state, int64_t batches, double l
   if (wrong.empty()) {
     const double norm = outcome.gradient_norm;
     const double clip = config_.clip_norm;
-    scale_gradients(parameters_, clip > 0 && norm > clip ? scale * clip / norm : scale);
-    optimizer_->step(learning_rate);
+    optimizer_->step(learning_rate, clip > 0 && norm > clip ? scale * clip / norm : scale);
     state.skipped_in_a_row = 0;
     outcome.applied = true;
   }

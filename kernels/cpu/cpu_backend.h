@@ -26,7 +26,7 @@ class CpuBackend final : public Backend {
   void reduce(ReduceOp op, const Tensor& x, const Tensor& y) override;
   void arg_max(const Tensor& x, const Tensor& y) override;
   void top_k(const Tensor& x, const Tensor& values, const Tensor& indices) override;
-  void sum_of_squares(const Tensor& x, const Tensor& y) override;
+  void sum_of_squares(std::span<const Tensor> xs, const Tensor& y) override;
   void all_finite(const Tensor& x, const Tensor& y) override;
   void matmul(const Tensor& a, const Tensor& b, const Tensor& y, double beta) override;
   void linear(const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) override;

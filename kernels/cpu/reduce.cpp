@@ -204,6 +204,32 @@ void top_k_of(const T* row, int64_t width, int64_t k, T* values, int32_t* indice
   std::transform(indices, indices + k, values, [row](int32_t index) { return row[index]; });
 }
 
+// Fixed blocks, so that the result does not depend on the thread count.
+template <typename T>
+double sum_of_squares_of(const T* x, int64_t count) {
+  constexpr int64_t block = 1 << 14;
+  const int64_t blocks = (count + block - 1) / block;
+  std::vector<double> sums(static_cast<size_t>(blocks));
+  parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      double lanes[8] = {};
+      const int64_t last = std::min(count, (b + 1) * block);
+      int64_t i = b * block;
+      for (; i + 8 <= last; i += 8) {
+        for (int64_t lane = 0; lane < 8; ++lane) {
+          const auto value = static_cast<double>(x[i + lane]);
+          lanes[lane] += value * value;
+        }
+      }
+      for (; i < last; ++i) {
+        lanes[0] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+      }
+      sums[static_cast<size_t>(b)] = std::accumulate(lanes, lanes + 8, 0.0);
+    }
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
 }  // namespace
 
 void CpuBackend::arg_max(const Tensor& x, const Tensor& y) {
@@ -227,32 +253,13 @@ void CpuBackend::top_k(const Tensor& x, const Tensor& values, const Tensor& indi
   });
 }
 
-void CpuBackend::sum_of_squares(const Tensor& x, const Tensor& y) {
-  dispatch_floating("sum_of_squares", x.dtype(), [&]<typename T>(T) {
-    // Fixed blocks, so that the result does not depend on the thread count.
-    constexpr int64_t block = 1 << 14;
-    const T* px = x.data<T>();
-    const int64_t blocks = (x.numel() + block - 1) / block;
-    std::vector<double> sums(static_cast<size_t>(blocks));
-    parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
-        double lanes[8] = {};
-        const int64_t last = std::min(x.numel(), (b + 1) * block);
-        int64_t i = b * block;
-        for (; i + 8 <= last; i += 8) {
-          for (int64_t lane = 0; lane < 8; ++lane) {
-            const auto value = static_cast<double>(px[i + lane]);
-            lanes[lane] += value * value;
-          }
-        }
-        for (; i < last; ++i) {
-          lanes[0] += static_cast<double>(px[i]) * static_cast<double>(px[i]);
-        }
-        sums[static_cast<size_t>(b)] = std::accumulate(lanes, lanes + 8, 0.0);
-      }
-    });
-    *y.data<double>() = std::accumulate(sums.begin(), sums.end(), 0.0);
-  });
+void CpuBackend::sum_of_squares(std::span<const Tensor> xs, const Tensor& y) {
+  double total = 0;
+  for (const Tensor& x : xs) {
+    dispatch_floating("sum_of_squares", x.dtype(),
+                      [&]<typename T>(T) { total += sum_of_squares_of(x.data<T>(), x.numel()); });
+  }
+  *y.data<double>() = total;
 }
 
 void CpuBackend::all_finite(const Tensor& x, const Tensor& y) {

@@ -30,15 +30,16 @@ __global__ void update_kernel(Parameters<T> parameters, Rule rule) {
 
 template <typename T>
 struct Sgd {
-  T rate, momentum, decay;
+  T scale, rate, momentum, decay;
 
   explicit Sgd(const SgdStep& step)
-      : rate(static_cast<T>(step.learning_rate)),
+      : scale(static_cast<T>(step.gradient_scale)),
+        rate(static_cast<T>(step.learning_rate)),
         momentum(static_cast<T>(step.momentum)),
         decay(static_cast<T>(step.weight_decay)) {}
 
   __device__ void operator()(int64_t i, T* p, const T* g, T* velocity, T*) const {
-    const T v = momentum * velocity[i] + g[i] + decay * p[i];
+    const T v = momentum * velocity[i] + scale * g[i] + decay * p[i];
     velocity[i] = v;
     p[i] -= rate * v;
   }
@@ -47,10 +48,11 @@ struct Sgd {
 // Factors as the update uses them: bias corrections are in rate and root.
 template <typename T>
 struct Adam {
-  T rate, root, beta1, beta2, rest1, rest2, epsilon, added, kept;
+  T scale, rate, root, beta1, beta2, rest1, rest2, epsilon, added, kept;
 
   explicit Adam(const AdamStep& step)
-      : rate(static_cast<T>(step.learning_rate /
+      : scale(static_cast<T>(step.gradient_scale)),
+        rate(static_cast<T>(step.learning_rate /
                             (1 - std::pow(step.beta1, static_cast<double>(step.step))))),
         root(static_cast<T>(1 /
                             std::sqrt(1 - std::pow(step.beta2, static_cast<double>(step.step))))),
@@ -64,7 +66,7 @@ struct Adam {
         kept(static_cast<T>(step.decoupled ? 1 - step.learning_rate * step.weight_decay : 1)) {}
 
   __device__ void operator()(int64_t i, T* p, const T* g, T* m, T* v) const {
-    const T gradient = g[i] + added * p[i];
+    const T gradient = scale * g[i] + added * p[i];
     const T first = beta1 * m[i] + rest1 * gradient;
     const T second = beta2 * v[i] + rest2 * gradient * gradient;
     m[i] = first;
@@ -75,17 +77,18 @@ struct Adam {
 
 template <typename T>
 struct Adadelta {
-  T rate, rho, rest, epsilon, decay;
+  T scale, rate, rho, rest, epsilon, decay;
 
   explicit Adadelta(const AdadeltaStep& step)
-      : rate(static_cast<T>(step.learning_rate)),
+      : scale(static_cast<T>(step.gradient_scale)),
+        rate(static_cast<T>(step.learning_rate)),
         rho(static_cast<T>(step.rho)),
         rest(static_cast<T>(1 - step.rho)),
         epsilon(static_cast<T>(step.epsilon)),
         decay(static_cast<T>(step.weight_decay)) {}
 
   __device__ void operator()(int64_t i, T* p, const T* g, T* squares, T* steps) const {
-    const T gradient = g[i] + decay * p[i];
+    const T gradient = scale * g[i] + decay * p[i];
     const T square = rho * squares[i] + rest * gradient * gradient;
     const T delta = std::sqrt((steps[i] + epsilon) / (square + epsilon)) * gradient;
     squares[i] = square;

@@ -194,27 +194,64 @@ __global__ void top_k_kernel(int64_t width, int64_t k, const T* x, T* values, in
 
 // --- of everything ------------------------------------------------------------------------------
 
-// A sum a block, of f(x): with one block, the sum of everything.
-struct Square {
-  __device__ double operator()(double x) const { return x * x; }
+// Many arrays in one launch, as many as its arguments have room for (4 KiB).
+template <typename T>
+struct Arrays {
+  struct One {
+    const T* x;
+    int64_t count;
+  };
+  static constexpr int64_t most = 128;
+  One ones[most];
 };
-struct Same {
-  __device__ double operator()(double x) const { return x; }
-};
-template <typename T, typename F>
-__global__ void sum_kernel(int64_t count, const T* x, F f, double* sums) {
+
+// Blocks (x, y) take array y; a sum a block.
+template <typename T>
+__global__ void sum_of_squares_kernel(Arrays<T> arrays, double* sums) {
+  const typename Arrays<T>::One& one = arrays.ones[blockIdx.y];
   double sum = 0;
-  each_item(count, [&](int64_t i) { sum += f(static_cast<double>(x[i])); });
+  each_item(one.count, [&](int64_t i) {
+    const auto value = static_cast<double>(one.x[i]);
+    sum += value * value;
+  });
   sum = reduce_block(sum, Plus());
   if (threadIdx.x == 0) {
-    sums[blockIdx.x] = sum;
+    sums[int64_t{blockIdx.y} * gridDim.x + blockIdx.x] = sum;
   }
 }
 
-template <typename T, typename F>
-void sum_in_blocks(int64_t count, const T* x, int64_t blocks, F f, double* sums) {
-  launch(sum_kernel<T, F>, {dim3(static_cast<unsigned>(blocks)), dim3(block_size(count))}, count, x,
-         f, sums);
+// One block.
+__global__ void sum_kernel(int64_t count, const double* x, double* y) {
+  const double sum = reduce_items(count, 0.0, Plus(), [&](int64_t i) { return x[i]; });
+  if (threadIdx.x == 0) {
+    *y = sum;
+  }
+}
+
+template <typename T>
+void sum_of_squares_for(std::span<const Tensor> xs, const Tensor& y) {
+  constexpr int64_t elements_a_block = 1 << 13;
+  int64_t largest = 1;
+  for (const Tensor& x : xs) {
+    largest = std::max(largest, x.numel());
+  }
+  const int64_t blocks = std::min<int64_t>(divide_up(largest, elements_a_block), 256);
+  const auto arrays = static_cast<int64_t>(xs.size());
+  const Scratch<double> sums(std::max<int64_t>(1, arrays * blocks));
+  for (int64_t begin = 0; begin < arrays; begin += Arrays<T>::most) {
+    const int64_t count = std::min(Arrays<T>::most, arrays - begin);
+    Arrays<T> launched{};
+    for (int64_t i = 0; i < count; ++i) {
+      const Tensor& x = xs[static_cast<size_t>(begin + i)];
+      launched.ones[i] = {x.data<T>(), x.numel()};
+    }
+    launch(sum_of_squares_kernel<T>,
+           {dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(count)),
+            dim3(block_size(largest))},
+           launched, sums.data() + begin * blocks);
+  }
+  launch(sum_kernel, {dim3(1), dim3(block_size(arrays * blocks))}, arrays * blocks, sums.data(),
+         y.data<double>());
 }
 
 template <typename T>
@@ -261,19 +298,9 @@ void CudaBackend::top_k(const Tensor& x, const Tensor& values, const Tensor& ind
   });
 }
 
-void CudaBackend::sum_of_squares(const Tensor& x, const Tensor& y) {
-  dispatch_floating("sum_of_squares", x.dtype(), [&]<typename T>(T) {
-    constexpr int64_t elements_a_block = 1 << 13;
-    const int64_t blocks =
-        std::clamp<int64_t>(cuda::divide_up(x.numel(), elements_a_block), 1, 1024);
-    if (blocks == 1) {
-      cuda::sum_in_blocks(x.numel(), x.data<T>(), 1, cuda::Square(), y.data<double>());
-      return;
-    }
-    const cuda::Scratch<double> sums(blocks);
-    cuda::sum_in_blocks(x.numel(), x.data<T>(), blocks, cuda::Square(), sums.data());
-    cuda::sum_in_blocks(blocks, sums.data(), 1, cuda::Same(), y.data<double>());
-  });
+void CudaBackend::sum_of_squares(std::span<const Tensor> xs, const Tensor& y) {
+  dispatch_floating("sum_of_squares", xs.empty() ? DType::f32 : xs.front().dtype(),
+                    [&]<typename T>(T) { cuda::sum_of_squares_for<T>(xs, y); });
 }
 
 void CudaBackend::all_finite(const Tensor& x, const Tensor& y) {

@@ -50,8 +50,8 @@ void expect_matches(const Training& training, double tolerance) {
 }
 
 TEST(Sgd, MatchesTheFormula) {
-  for (const SgdStep& rule :
-       {SgdStep{0.1, 0, 0}, SgdStep{0.1, 0.9, 0}, SgdStep{0.05, 0.5, 0.2}, SgdStep{0, 0.9, 0.2}}) {
+  for (const SgdStep& rule : {SgdStep{1, 0.1, 0, 0}, SgdStep{-0.5, 0.1, 0.9, 0},
+                              SgdStep{3, 0.05, 0.5, 0.2}, SgdStep{1, 0, 0.9, 0.2}}) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       for (const int64_t count : counts) {
         Training training(count, dtype);
@@ -60,7 +60,8 @@ TEST(Sgd, MatchesTheFormula) {
           const std::vector<double> g = gradient.to_doubles();
           for (size_t i = 0; i < g.size(); ++i) {
             double& v = training.first_by_hand[i];
-            v = rule.momentum * v + g[i] + rule.weight_decay * training.p_by_hand[i];
+            v = rule.momentum * v + rule.gradient_scale * g[i] +
+                rule.weight_decay * training.p_by_hand[i];
             training.p_by_hand[i] -= rule.learning_rate * v;
           }
           tested().sgd_step(rule, one_of(training, gradient));
@@ -80,7 +81,7 @@ TEST(Adam, MatchesTheFormula) {
         for (const int64_t count : counts) {
           SCOPED_TRACE(testing::Message() << count << ", decay " << decay << " " << decoupled);
           Training training(count, dtype);
-          AdamStep rule = {0.01, 0.9, 0.999, 1e-8, decay, decoupled, 0};
+          AdamStep rule = {decoupled ? 0.25 : 1, 0.01, 0.9, 0.999, 1e-8, decay, decoupled, 0};
           for (int step = 1; step <= steps; ++step) {
             const Tensor gradient = gradient_of(step, training.p);
             const std::vector<double> gs = gradient.to_doubles();
@@ -88,7 +89,7 @@ TEST(Adam, MatchesTheFormula) {
               double& p = training.p_by_hand[i];
               double& m = training.first_by_hand[i];
               double& v = training.second_by_hand[i];
-              double g = gs[i];
+              double g = rule.gradient_scale * gs[i];
               if (decoupled) {
                 p -= rule.learning_rate * decay * p;
               } else {
@@ -119,7 +120,7 @@ TEST(Adam, FirstStepByHand) {
     const Tensor g = from_doubles({2, -2, 0}, {3}, dtype);
     const Tensor m = Tensor::zeros({3}, dtype);
     const Tensor v = Tensor::zeros({3}, dtype);
-    tested().adam_step({0.5, 0.9, 0.99, 2, 0.25, true, 1}, std::vector<Updated>{{p, g, m, v}});
+    tested().adam_step({1, 0.5, 0.9, 0.99, 2, 0.25, true, 1}, std::vector<Updated>{{p, g, m, v}});
     expect_same_numbers(p, {0.625, 1.125, 0.875}, tolerance_of(dtype));
     expect_same_numbers(m, {0.2, -0.2, 0}, tolerance_of(dtype));
     expect_same_numbers(v, {0.04, 0.04, 0}, tolerance_of(dtype));
@@ -130,14 +131,14 @@ TEST(Adam, LateStepsNeedNoCorrection) {
   const Tensor p = from_doubles({1}, {1}, DType::f64);
   const Tensor m = from_doubles({3}, {1}, DType::f64);
   const Tensor v = from_doubles({4}, {1}, DType::f64);
-  tested().adam_step({0.1, 0.5, 0.5, 0, 0, true, 1'000'000'000'000},
+  tested().adam_step({1, 0.1, 0.5, 0.5, 0, 0, true, 1'000'000'000'000},
                      std::vector<Updated>{{p, from_doubles({1}, {1}, DType::f64), m, v}});
   expect_same_numbers(p, {1 - 0.1 * 2 / std::sqrt(2.5)}, 1e-14);
 }
 
 TEST(Adadelta, MatchesTheFormula) {
   for (const AdadeltaStep& rule :
-       {AdadeltaStep{1, 0.95, 1e-6, 0}, AdadeltaStep{0.5, 0.9, 1e-6, 0.1}}) {
+       {AdadeltaStep{1, 1, 0.95, 1e-6, 0}, AdadeltaStep{0.25, 0.5, 0.9, 1e-6, 0.1}}) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       for (const int64_t count : counts) {
         Training training(count, dtype);
@@ -147,7 +148,8 @@ TEST(Adadelta, MatchesTheFormula) {
           for (size_t i = 0; i < gs.size(); ++i) {
             double& squares = training.first_by_hand[i];
             double& moved = training.second_by_hand[i];
-            const double g = gs[i] + rule.weight_decay * training.p_by_hand[i];
+            const double g =
+                rule.gradient_scale * gs[i] + rule.weight_decay * training.p_by_hand[i];
             squares = rule.rho * squares + (1 - rule.rho) * g * g;
             const double delta =
                 std::sqrt(moved + rule.epsilon) / std::sqrt(squares + rule.epsilon) * g;
@@ -166,13 +168,13 @@ TEST(Adadelta, MatchesTheFormula) {
 TEST(Optimizers, UpdateManyParametersInOneCall) {
   using Step = void (*)(std::span<const Updated>);
   for (const Step step : {Step([](std::span<const Updated> all) {
-                            tested().sgd_step({0.1, 0.9, 0.1}, all);
+                            tested().sgd_step({1, 0.1, 0.9, 0.1}, all);
                           }),
                           Step([](std::span<const Updated> all) {
-                            tested().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, all);
+                            tested().adam_step({1, 0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, all);
                           }),
                           Step([](std::span<const Updated> all) {
-                            tested().adadelta_step({1, 0.95, 1e-6, 0.1}, all);
+                            tested().adadelta_step({1, 1, 0.95, 1e-6, 0.1}, all);
                           })}) {
     std::vector<Updated> together;
     std::vector<Updated> alone;
@@ -200,13 +202,13 @@ TEST(Optimizers, DoNotDependOnTheThreads) {
     };
   };
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    tested().sgd_step({0.1, 0.9, 0.1}, one_of(training, g));
+    tested().sgd_step({1, 0.1, 0.9, 0.1}, one_of(training, g));
   }));
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    tested().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, one_of(training, g));
+    tested().adam_step({1, 0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, one_of(training, g));
   }));
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    tested().adadelta_step({1, 0.95, 1e-6, 0.1}, one_of(training, g));
+    tested().adadelta_step({1, 1, 0.95, 1e-6, 0.1}, one_of(training, g));
   }));
 }
 

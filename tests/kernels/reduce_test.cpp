@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -243,19 +244,36 @@ TEST(SumOfSquares, AddsUpInDouble) {
         expected += value * value;
       }
       const Tensor y = unset({1}, DType::f64);
-      tested().sum_of_squares(x, y);
+      tested().sum_of_squares(std::array{x}, y);
       expect_same_numbers(y, {expected}, 1e-13);
     }
   }
   // Squares past what f32 holds.
   const Tensor y = unset({1}, DType::f64);
-  tested().sum_of_squares(Tensor::full({2}, 1e30), y);
+  tested().sum_of_squares(std::array{Tensor::full({2}, 1e30)}, y);
   expect_same_numbers(y, {2e60}, 1e-6);
   const Tensor x = random_tensor({200'003}, DType::f32, 1);
   expect_same_for_any_threads([&] {
-    tested().sum_of_squares(x, y);
+    tested().sum_of_squares(std::array{x}, y);
     return y;
   });
+}
+
+// More than a launch on a device takes, of other sizes each.
+TEST(SumOfSquares, AddsUpManyTensors) {
+  std::vector<Tensor> all;
+  double expected = 0;
+  for (int64_t i = 0; i < 260; ++i) {
+    all.push_back(random_tensor({i == 130 ? 20'011 : i * 7 % 301}, DType::f32, 1));
+    for (const double value : all.back().to_doubles()) {
+      expected += value * value;
+    }
+  }
+  const Tensor y = unset({1}, DType::f64);
+  tested().sum_of_squares(all, y);
+  expect_same_numbers(y, {expected}, 1e-13);
+  tested().sum_of_squares({}, y);
+  EXPECT_EQ(y.item(), 0);
 }
 
 TEST(AllFinite, FindsOneBadElementAnywhere) {

@@ -39,8 +39,7 @@ class TrainingWorkload final : public Workload {
     backward(loss_(*model_).loss);
     const double mean = 1.0 / static_cast<double>(tokens_);
     const double norm = gradient_norm(parameters_) * mean;
-    scale_gradients(parameters_, norm > 1 ? mean / norm : mean);
-    optimizer_->step(1e-4);
+    optimizer_->step(1e-4, norm > 1 ? mean / norm : mean);
     model_->clear_gradients();
   }
   int64_t tokens() const override { return tokens_; }
