@@ -76,6 +76,13 @@ for preset in "${presets[@]}"; do
   within_limit "${timing[@]}" "$preset" || { tail -5 "$log"; failed=1; }
   row "time: $preset" "$(tail -1 "$log")"
 done
+for precision in tf32 bf16; do
+  within_limit $build/heed bench --device cuda --precision $precision --seconds 1 attention transformer || {
+    tail -5 "$log"
+    failed=1
+  }
+  while read -r line; do row "time: in $precision" "$line"; done < <(tail -2 "$log")
+done
 row "all of it" "$SECONDS s"
 
 printf '\n'

@@ -7,12 +7,12 @@
 
 #include "core/error.h"
 #include "core/threads.h"
-#include "kernels/backend.h"
 #include "train/bench/growth.h"
 #include "train/bench/measure.h"
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
 #include "train/config/nearest.h"
+#include "train/machine.h"
 #include "train/report/table.h"
 
 namespace heed::train {
@@ -22,7 +22,7 @@ struct Options {
   std::vector<std::string> presets;
   double seconds = 5;
   Threads threads;
-  std::string device = "cpu";
+  RunConfig run;  // device and precision
   bool json = false;
   std::string growth;  // picture
 };
@@ -50,10 +50,11 @@ std::vector<const BenchPreset*> chosen(const Options& options) {
 
 // The peak of the process is that of the preset when it is the only one.
 nlohmann::ordered_json to_json(const BenchPreset& preset, const BenchResult& result,
-                               bool only_one) {
+                               const std::string& precision, bool only_one) {
   nlohmann::ordered_json json = {
       {"preset", preset.name},
       {"device", device_name(default_device())},
+      {"precision", precision},
       {"threads", thread_count()},
       {"runs", result.runs},
       {"seconds_per_step", result.seconds_per_step},
@@ -89,7 +90,8 @@ void run_presets(const Options& options) {
     const auto workload = preset->make();
     const BenchResult result = measure(*workload, options.seconds);
     if (options.json) {
-      fmt::print("{}\n", to_json(*preset, result, presets.size() == 1).dump());
+      fmt::print("{}\n",
+                 to_json(*preset, result, options.run.precision, presets.size() == 1).dump());
     } else {
       table.add({std::string(preset->name), fmt::format("{:.2f}", 1e3 * result.seconds_per_step),
                  fmt::format("{:.0f}", result.tokens_per_second),
@@ -112,9 +114,7 @@ void run_bench(const Options& options) {
       "--growth varies gpt-small and prints a table: give it without PRESET and --json");
   check_ending("--growth", options.growth, {{".svg", "a picture"}});
   use_threads(options.threads);
-  const Device device = parse_device(options.device);
-  static_cast<void>(kernels::backend(device));  // throws when it is not there
-  set_default_device(device);
+  configure_machine(options.run);
   options.growth.empty() ? run_presets(options) : run_growth(options);
 }
 
@@ -142,7 +142,13 @@ void add_bench_command(CLI::App& program) {
   command->add_option("--seconds", options->seconds, "How long each runs, about (default: 5)")
       ->type_name("S");
   add_threads_option(*command, options->threads);
-  command->add_option("--device", options->device, "cpu or cuda (default: cpu)")->type_name("D");
+  command->add_option("--device", options->run.device, "cpu or cuda (default: cpu)")
+      ->type_name("D");
+  command
+      ->add_option("--precision", options->run.precision,
+                   "Of products on a card: float32, tf32 or bf16 (default: float32)")
+      ->type_name("P")
+      ->check(CLI::IsMember({"float32", "tf32", "bf16"}));
   command->add_flag("--json", options->json,
                     "Print one JSON object a preset; of a single one it also tells peak_rss_mib,\n"
                     "the most that the process held");
