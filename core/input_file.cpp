@@ -6,16 +6,32 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/error.h"
 
 namespace heed {
+namespace {
+
+// Why a file did not open: errno in words.
+std::string reason(const std::string& path) {
+  if (errno != ENOENT) {
+    return fmt::format("cannot be read: {}", std::strerror(errno));
+  }
+  std::error_code ignored;
+  return std::filesystem::path(path).is_absolute()
+             ? "no such file"
+             : "no such file in " + std::filesystem::current_path(ignored).string();
+}
+
+}  // namespace
+
 InputFile::InputFile(std::string_view area, const std::string& path)
     : area_(area), path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  HEED_CHECK_INPUT(
-      file_.valid(), area, "{}: {}", path,
-      errno == ENOENT ? "no such file" : fmt::format("cannot be read: {}", std::strerror(errno)));
+  HEED_CHECK_INPUT(file_.valid(), area, "{}: {}", path, reason(path));
   struct stat status {};
   HEED_CHECK_INPUT(::fstat(file_.number(), &status) == 0, area, "{}: {}", path,
                    std::strerror(errno));

@@ -1,6 +1,7 @@
 #include "train/branch.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,46 @@
 #include "core/logging.h"
 
 namespace heed::train {
+namespace {
+
+std::string absolute(const RunFolder& folder) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(folder.path(), ignored).string();
+}
+
+}  // namespace
+
+// Throws InputError listing every key whose change would break an exact continuation.
+void check_same_config(const Config& saved, const Config& asked, const std::string& folder) {
+  std::string refused;
+  bool may_branch = true;
+  for (const ConfigDifference& difference : config_differences(saved, asked)) {
+    if (!difference.resumable) {
+      refused += "\n  " + difference.text();
+      may_branch = may_branch && !difference.fixed;
+    }
+  }
+  const std::string remedy =
+      may_branch
+          ? fmt::format(
+                "go on as it was (heed train {0}), train anew in another folder (--run), or "
+                "make a new run from it (heed train {0} --branch NEW_RUN)",
+                folder)
+          : fmt::format("go on as it was (heed train {}), or train anew in another folder (--run)",
+                        folder);
+  HEED_CHECK_INPUT(refused.empty(), "run", "{} was begun with another config; {}:{}", folder,
+                   remedy, refused);
+}
+
+void check_origin(const Checkpoint& saved, const RunFolder& origin, const RunFolder& folder) {
+  HEED_CHECK_INPUT(absolute(origin) != absolute(folder), "run",
+                   "{} cannot be a branch of itself: name a new folder", folder.path());
+  HEED_CHECK_INPUT(
+      saved.state.branch_of == absolute(origin), "run",
+      "{0} is a run already, and no branch of {1}: name a new folder, or go on with it "
+      "(heed train {0})",
+      folder.path(), origin.path());
+}
 
 Checkpoint branch(const RunFolder& origin, const RunFolder& folder, const Config& config) {
   Checkpoint saved = origin.load_latest();
@@ -44,6 +85,7 @@ Checkpoint branch(const RunFolder& origin, const RunFolder& folder, const Config
   }
   state.best = 0;
   state.best_step = -1;
+  state.branch_of = absolute(origin);
   state.stale_validations = 0;
   state.validation_due = false;
   saved.config = config;

@@ -6,6 +6,13 @@
 
 namespace heed::train {
 
+// Throws InputError listing every key whose change would break an exact continuation.
+void check_same_config(const Config& saved, const Config& asked, const std::string& folder);
+
+// A branch remembers where it came from, so that only the command that made it goes on with it.
+// Throws InputError when `folder`, where `saved` lies, is no branch of `origin`.
+void check_origin(const Checkpoint& saved, const RunFolder& origin, const RunFolder& folder);
+
 // The latest checkpoint of `origin` as the beginning of a new run in `folder` under a changed
 // config: weights and steps, and what the change leaves its meaning of the optimizer's state, the
 // schedule's and the place in the epoch (else the epoch begins anew; steps_an_epoch is then 0, to

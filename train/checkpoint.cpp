@@ -70,10 +70,12 @@ std::string state_to_text(const TrainingState& state) {
                 {"has_best", state.schedule.has_best},
                 {"stale", state.schedule.stale}}},
               {"best", state.best},
+              {"best_loss", state.best_loss},
               {"best_step", state.best_step},
               {"stale_validations", state.stale_validations},
               {"skipped_in_a_row", state.skipped_in_a_row},
               {"validation_due", state.validation_due},
+              {"branch_of", state.branch_of},
               {"window_loss", state.window_loss},
               {"window_nll", state.window_nll},
               {"window_tokens", state.window_tokens},
@@ -102,10 +104,12 @@ TrainingState state_from_text(const std::string& text) {
   value.at("schedule").at("has_best").get_to(state.schedule.has_best);
   state.schedule.stale = count(value.at("schedule").at("stale"));
   value.at("best").get_to(state.best);
+  state.best_loss = value.value("best_loss", state.best_loss);
   state.best_step = count(value.at("best_step"), -1);
   state.stale_validations = count(value.at("stale_validations"));
   state.skipped_in_a_row = count(value.value("skipped_in_a_row", json(0)));
   state.validation_due = value.value("validation_due", state.validation_due);
+  state.branch_of = value.value("branch_of", state.branch_of);
   value.at("window_loss").get_to(state.window_loss);
   value.at("window_nll").get_to(state.window_nll);
   state.window_tokens = count(value.at("window_tokens"));

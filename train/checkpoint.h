@@ -27,10 +27,12 @@ struct TrainingState {
   RandomState dropout_random;
   Schedule::State schedule;
   double best = 0;         // by train.best_by
+  double best_loss = 0;    // of that validation, which decides between equal ones
   int64_t best_step = -1;  // -1: nothing was validated yet
   int64_t stale_validations = 0;
   int64_t skipped_in_a_row = 0;  // updates that were not finite
   bool validation_due = false;   // the last update's validation was stopped
+  std::string branch_of;         // the run folder that this one branched from, an absolute path
   // Of the log line in the making:
   double window_loss = 0;
   double window_nll = 0;

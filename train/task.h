@@ -32,7 +32,7 @@ struct Figure {
 struct Validation {
   std::vector<Figure> figures;
   double loss = 0;      // nats a token, without smoothing: what the plateau schedule watches
-  double goodness = 0;  // the greater the better: what the best checkpoint has most of
+  double goodness = 0;  // the best checkpoint has most of it, and of equal ones the least loss
   std::vector<std::string> samples;
 };
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <filesystem>
 #include <new>
-#include <tuple>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -30,26 +29,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Throws InputError listing every key whose change would break an exact continuation.
-void check_same_config(const Config& saved, const Config& asked, const std::string& folder) {
-  std::string refused;
-  bool may_branch = true;
-  for (const ConfigDifference& difference : config_differences(saved, asked)) {
-    if (!difference.resumable) {
-      refused += "\n  " + difference.text();
-      may_branch = may_branch && !difference.fixed;
-    }
-  }
-  const std::string remedy =
-      may_branch ? fmt::format(
-                       "take the change back, train anew in another folder (--run), or "
-                       "make a new run from it (heed train {} --branch NEW_RUN)",
-                       folder)
-                 : "take the change back, or train anew in another folder (--run)";
-  HEED_CHECK_INPUT(refused.empty(), "run", "{} was begun with another config; {}:{}", folder,
-                   remedy, refused);
-}
-
 }  // namespace
 
 class Trainer::Impl {
@@ -57,6 +36,9 @@ class Trainer::Impl {
   Impl(const Config& config, const RunFolder& folder, const RunFolder* branch_of)
       : config_(config), folder_(folder) {
     forget_stop_request();
+    HEED_CHECK_INPUT(folder.exists() || !std::filesystem::exists(folder.path()), "run",
+                     "{} is a file, a folder is expected: name another one with --run",
+                     folder.path());
     configure_machine(config.run);
     if (folder.exists()) {
       take_lock();
@@ -64,7 +46,7 @@ class Trainer::Impl {
     // The command that made a branch goes on with it.
     const bool branches = branch_of != nullptr && !folder.has_checkpoint();
     const std::optional<Checkpoint> saved =
-        branches ? branch(*branch_of, folder, config) : latest();
+        branches ? branch(*branch_of, folder, config) : latest(branch_of);
     if (saved) {
       state_ = saved->state;
       if (state_.steps_an_epoch > 0) {
@@ -89,6 +71,7 @@ class Trainer::Impl {
     if (saved) {
       restore(*saved);
     }
+    warn_of_a_long_warmup();
     metrics_.emplace(folder.metrics_path(), state_.step, state_.validation_due);
     if (!state_.finished) {
       check_room();
@@ -132,11 +115,14 @@ class Trainer::Impl {
   const TrainConfig& settings() const { return config_.train; }
 
   // The checkpoint to go on from, if there is one.
-  std::optional<Checkpoint> latest() const {
+  std::optional<Checkpoint> latest(const RunFolder* branch_of) const {
     if (!folder_.has_checkpoint()) {
       return std::nullopt;
     }
     Checkpoint saved = folder_.load_latest();
+    if (branch_of != nullptr) {
+      check_origin(saved, *branch_of, folder_);
+    }
     check_same_config(saved.config, config_, folder_.path());
     return saved;
   }
@@ -160,6 +146,16 @@ class Trainer::Impl {
     state_.finished = !state_.validation_due && (state_.step >= total_steps_ || out_of_patience());
     if (!state_.finished) {
       log::info("run", "{} goes on from step {}", folder_.path(), state_.step);
+    }
+  }
+
+  void warn_of_a_long_warmup() const {
+    if (!state_.finished && settings().warmup_steps >= total_steps_) {
+      log::warning(
+          "train",
+          "train.warmup_steps = {}, but the run ends at step {}: the learning rate is still "
+          "rising then",
+          settings().warmup_steps, total_steps_);
     }
   }
 
@@ -247,7 +243,7 @@ class Trainer::Impl {
 
   void take(const Updater::Outcome& outcome) {
     if (best_before_) {  // the best weights could not be saved, and are gone now
-      std::tie(state_.best, state_.best_step) = *best_before_;
+      set_best(*best_before_);
       best_before_.reset();
     }
     unsaved_ = true;
@@ -370,6 +366,22 @@ class Trainer::Impl {
     }
   }
 
+  struct Best {
+    double goodness, loss;
+    int64_t step;  // -1: there is none
+
+    bool beats(const Best& other) const {
+      return other.step < 0 || goodness > other.goodness ||
+             (goodness == other.goodness && loss < other.loss);
+    }
+  };
+  Best best() const { return {state_.best, state_.best_loss, state_.best_step}; }
+  void set_best(const Best& best) {
+    state_.best = best.goodness;
+    state_.best_loss = best.loss;
+    state_.best_step = best.step;
+  }
+
   // Returns whether this is the best so far.
   bool validate() {
     progress_.finish();
@@ -390,14 +402,13 @@ class Trainer::Impl {
     schedule_->after_validation(result.loss);
     state_.schedule = schedule_->state();
     restart_clock();
-    if (!std::isfinite(result.goodness) ||
-        (state_.best_step >= 0 && result.goodness <= state_.best)) {
+    const Best found{result.goodness, result.loss, state_.step};
+    if (!std::isfinite(found.goodness) || !found.beats(best())) {
       ++state_.stale_validations;
       return false;
     }
-    best_before_ = {state_.best, state_.best_step};
-    state_.best = result.goodness;
-    state_.best_step = state_.step;
+    best_before_ = best();
+    set_best(found);
     state_.stale_validations = 0;
     return true;
   }
@@ -469,8 +480,8 @@ class Trainer::Impl {
   std::optional<MetricsFile> metrics_;
   Progress progress_{::isatty(STDERR_FILENO) != 0};
   bool unsaved_ = false;  // no checkpoint holds state_
-  // The best and its step on the disk, while state_ is a better one that is not there yet.
-  std::optional<std::pair<double, int64_t>> best_before_;
+  // The best on the disk, while that of state_ is not there yet.
+  std::optional<Best> best_before_;
   int64_t total_steps_ = 0;
   double learning_rate_ = 0;
   double gradient_norm_ = 0;

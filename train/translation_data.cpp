@@ -127,11 +127,18 @@ EncodedCorpus encode_corpus(const Config& config, const TranslationText& text,
       }
     }
   });
-  log::info(
-      "data", "{}: {} pairs ({} empty, {} too long (> {} tokens), {} over ratio), {:.2f}% unknown",
-      corpus.name(), encoded.examples.size(), corpus.empty_dropped(), too_long,
-      config.data.max_length, over_ratio,
-      100.0 * static_cast<double>(unknown) / std::max<double>(1, static_cast<double>(tokens)));
+  const double unknown_share =
+      static_cast<double>(unknown) / std::max<double>(1, static_cast<double>(tokens));
+  log::info("data",
+            "{}: {} pairs ({} empty, {} too long (> {} tokens), {} over ratio), {:.2f}% unknown",
+            corpus.name(), encoded.examples.size(), corpus.empty_dropped(), too_long,
+            config.data.max_length, over_ratio, 100 * unknown_share);
+  if (use == CorpusUse::evaluation && unknown_share > 0.2) {
+    log::warning("data",
+                 "{}: {:.0f}% of its tokens are in no vocabulary; is it of the languages that were "
+                 "trained on?",
+                 corpus.name(), 100 * unknown_share);
+  }
   HEED_CHECK_INPUT(!encoded.examples.empty(), "data",
                    "{}: no pair is left ({} were longer than data.max_length = {}, {} over "
                    "data.max_ratio)",

@@ -73,7 +73,9 @@ Validation TranslationTask::validate() {
   const Evaluation result = evaluate(translator_, validation_, options);
   Validation validation;
   validation.loss = result.loss.nll_per_token();
-  validation.goodness = train.best_by == "bleu" ? result.bleu.score : -validation.loss;
+  constexpr double noise = 5;  // BLEU below it tells nothing of a model
+  const double bleu = result.bleu.score < noise ? 0 : result.bleu.score;
+  validation.goodness = train.best_by == "bleu" ? bleu : -validation.loss;
   const double perplexity = result.loss.perplexity();
   validation.figures = {
       {"loss", result.loss.loss_per_token(), ""},

@@ -46,10 +46,12 @@ TrainingState some_state() {
   state.dropout_random = {14, 15, 16};
   state.schedule = {0.1, 1.0 / 3, true, 17};
   state.best = -0.7;
+  state.best_loss = 22.5;
   state.best_step = 5;
   state.stale_validations = 18;
   state.skipped_in_a_row = 21;
   state.validation_due = true;
+  state.branch_of = "/runs/before";
   state.window_loss = 1e300 / 7;
   state.window_nll = 19.25;
   state.window_tokens = 20;

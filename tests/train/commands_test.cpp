@@ -55,7 +55,7 @@ train = "a"
 
 TEST_F(Commands, UnreadableCorpora) {
   expect_refused({"train", "tiny.toml", "--run", "refused", "--set", "data.train=nosuch.tsv"},
-                 "[data] nosuch.tsv: no such file\n");
+                 "[data] nosuch.tsv: no such file in " + folder_->path() + "\n");
   expect_corpus_refused("", "[data] bad.tsv is empty\n");
   expect_corpus_refused("\xEF\xBB\xBF", "[data] bad.tsv is empty but for a byte order mark\n");
   expect_corpus_refused(std::string("a\0b\0\0\0c\0\0\x01", 10),
@@ -321,7 +321,7 @@ TEST_F(Commands, AFailedStartLeavesNoFolderAndAGoodOneLogsItsCorpora) {
 TEST_F(Commands, ARefusedChangeNamesEveryKey) {
   expect_refused(
       {"train", "tiny.toml", "--set", "model.width=9", "--set", "train.optimizer=sgd"},
-      R"([run] runs/tiny was begun with another config; take the change back, or train anew in another folder (--run):
+      R"([run] runs/tiny was begun with another config; go on as it was (heed train runs/tiny), or train anew in another folder (--run):
   model.width was 8, now 9
   model.embedding_width was 8, now 9
   model.attention_width was 8, now 9

@@ -45,19 +45,19 @@ TEST(ConfigRules, RefusesContradictions) {
             "stop: toy.toml:2");
   EXPECT_EQ(mistakes("[train]\nsteps = 100\nepochs = 2\n"),
             "[config] train.steps = 100 and train.epochs = 2 both say when to stop, leave one out: "
-            "toy.toml:3");
+            "toy.toml:3, toy.toml:2");
   EXPECT_EQ(mistakes("[train]\nsteps = 100\nepochs = 0\n"), "no error");
   EXPECT_EQ(mistakes("[model]\nkind = \"causal_lm\"\n[data]\ntask = \"translation\"\n"),
             "[config] model.kind = \"causal_lm\" needs data.task = \"language_model\", which is "
-            "\"translation\": toy.toml:2");
+            "\"translation\": toy.toml:2, toy.toml:4");
   EXPECT_EQ(mistakes("[model]\nkind = \"rnnsearch\"\n[data]\ntask = \"language_model\"\n"),
             "[config] model.kind = \"rnnsearch\" needs data.task = \"translation\", which is "
-            "\"language_model\": toy.toml:2");
+            "\"language_model\": toy.toml:2, toy.toml:4");
   EXPECT_EQ(mistakes("[model]\nkind = \"transformer\"\nwidth = 250\n"),
             "[config] model.width = 250 is no multiple of model.heads = 8: toy.toml:3");
   EXPECT_EQ(mistakes("[model]\nkind = \"causal_lm\"\nwidth = 12\npositions = \"rotary\"\n"),
             "[config] model.positions = \"rotary\" turns pairs of dimensions, a head has 3 "
-            "(model.width = 12 / model.heads = 4): toy.toml:4");
+            "(model.width = 12 / model.heads = 4): toy.toml:4, toy.toml:3");
   EXPECT_EQ(mistakes("[model]\nkind = \"transformer\"\nheads = 1\nwidth = 7\n"),
             "[config] model.positions = \"sinusoidal\" needs an even width, model.width is 7: "
             "toy.toml:4");
@@ -69,16 +69,17 @@ TEST(ConfigRules, RefusesContradictions) {
             "toy.toml:2");
   EXPECT_EQ(mistakes("", {"train.schedule=plateau", "data.validation=none"}),
             "[config] train.schedule = \"plateau\" needs a validation corpus, data.validation is "
-            "\"none\": --set train.schedule=plateau");
+            "\"none\": --set train.schedule=plateau, --set data.validation=none");
   EXPECT_EQ(mistakes("[train]\nschedule = \"cosine\"\nlearning_rate = 0.1\n"
                      "min_learning_rate = 0.5\n"),
             "[config] train.min_learning_rate = 0.5 is above train.learning_rate = 0.1: "
-            "toy.toml:4");
+            "toy.toml:4, toy.toml:3");
   EXPECT_EQ(mistakes("", {"train.schedule=cosine", "train.min_learning_rate=0.5"}),
             "[config] train.min_learning_rate = 0.5 is above train.learning_rate = 0.001: --set "
             "train.min_learning_rate=0.5");
-  EXPECT_EQ(mistakes("[decode]\nmin_length = 9\nmax_length = 5\n"),
-            "[config] decode.min_length = 9 is above decode.max_length = 5: toy.toml:2");
+  EXPECT_EQ(
+      mistakes("[decode]\nmin_length = 9\nmax_length = 5\n"),
+      "[config] decode.min_length = 9 is above decode.max_length = 5: toy.toml:2, toy.toml:3");
   EXPECT_EQ(mistakes("[data]\nmax_ratio = 0.5\n"),
             "[config] data.max_ratio is 0.5, 0 or at least 1 is expected: toy.toml:2");
   EXPECT_EQ(mistakes("[data]\ntrain = \"none\"\n"),
@@ -86,6 +87,16 @@ TEST(ConfigRules, RefusesContradictions) {
   EXPECT_EQ(mistakes("[run]\nname = \"a/b\"\n"),
             "[config] run.name is \"a/b\", a folder name without '/' or NUL is "
             "expected: toy.toml:2");
+}
+
+// The file and the command line may contradict each other: both places are named.
+TEST(ConfigRules, NamesEveryPlaceThatHasAPart) {
+  EXPECT_EQ(mistakes("[model]\nkind = \"transformer\"\nwidth = 64\n", {"model.heads=7"}),
+            "[config] model.width = 64 is no multiple of model.heads = 7: toy.toml:3, --set "
+            "model.heads=7");
+  EXPECT_EQ(mistakes("[data]\ntrain = \"a.tsv\"\n", {"data.validation=tail"}),
+            "[config] data.validation = \"tail\" is a running text, data.task = \"translation\" "
+            "needs pairs of sentences: --set data.validation=tail");
 }
 
 TEST(ConfigRules, AnOverriddenEndTakesThePlaceOfTheOther) {
@@ -99,7 +110,7 @@ TEST(ConfigRules, AnOverriddenEndTakesThePlaceOfTheOther) {
   EXPECT_EQ(end(by_steps, {"train.steps=0"}), std::pair(int64_t{0}, int64_t{10}));
   EXPECT_EQ(mistakes(by_steps, {"train.steps=5", "train.epochs=5"}),
             "[config] train.steps = 5 and train.epochs = 5 both say when to stop, leave one out: "
-            "--set train.epochs=5");
+            "--set train.epochs=5, --set train.steps=5");
 }
 
 TEST(ConfigRules, TellsTheCorporaOfTheTasksApart) {

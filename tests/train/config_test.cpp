@@ -206,6 +206,20 @@ TEST(Config, DefaultsFollowTheKindOfModel) {
             1.0);
 }
 
+TEST(Config, OwnCorporaAreNotValidatedOnTheBuiltInOne) {
+  const DataConfig grammar = parse_config("", "toy.toml", {"data.train=grammar:9:3-6"}).data;
+  EXPECT_EQ(grammar.validation, CorpusName{"grammar:500"});
+  EXPECT_EQ(grammar.test, CorpusName{"grammar:1000"});
+  const DataConfig reverse = parse_config("", "toy.toml", {"data.train=reverse:9"}).data;
+  EXPECT_EQ(reverse.validation, CorpusName{"reverse:500"});
+  EXPECT_EQ(reverse.test, CorpusName{"reverse:1000"});
+  const DataConfig own = parse_config("", "toy.toml", {"data.train=mine.tsv"}).data;
+  EXPECT_TRUE(own.validation.empty() && own.test.empty());
+  const DataConfig both =
+      parse_config("", "toy.toml", {"data.train=mine.tsv", "data.test=grammar:7"}).data;
+  EXPECT_EQ(both.test, CorpusName{"grammar:7"}) << "what is given stays";
+}
+
 TEST(Config, SaysHowToGiveACorpus) {
   EXPECT_EQ(mistakes("[data]\ntrain = \"\"\nvalidation = \"\"\n"),
             "[config] data.train is empty, a corpus is expected: toy.toml:2; give it by --set "

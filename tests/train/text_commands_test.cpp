@@ -261,7 +261,7 @@ TEST_F(TextCommands, AShortTextIsWarnedOf) {
                 "contexts are never learned\n"),
             std::string::npos)
       << shorter.err;
-  EXPECT_EQ(letters_.err.find("warning"), std::string::npos) << letters_.err;
+  EXPECT_EQ(letters_.err.find("[data] warning"), std::string::npos) << letters_.err;
 }
 
 // Without a validation corpus the samples are what was trained on, not what was left out.

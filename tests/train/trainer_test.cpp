@@ -195,6 +195,35 @@ TEST_F(TrainerRuns, PatienceEndsARun) {
   EXPECT_EQ(folder.load_best().state.step, 1);
 }
 
+// So early every BLEU is noise.
+TEST_F(TrainerRuns, OfEquallyGoodWeightsThoseWithTheLeastLossAreBest) {
+  const RunFolder folder = run("early");
+  train(config_with({"train.validate_every=2", "data.validation=grammar:10:3-6", "train.steps=8"}),
+        folder);
+  int64_t least = 0;
+  double loss = 1e9;
+  for (const MetricsEvent& event : read_metrics(folder.metrics_path())) {
+    if (event.event == "validation" && event.value("nll") < loss) {
+      loss = event.value("nll");
+      least = event.step;
+    }
+  }
+  const TrainingState state = folder.load_latest().state;
+  EXPECT_GT(least, 2);
+  EXPECT_EQ(state.best_step, least);
+  EXPECT_EQ(state.best, 0);
+  EXPECT_EQ(state.best_loss, loss);
+}
+
+TEST_F(TrainerRuns, ARunFolderIsNoFile) {
+  const RunFolder folder = run("file");
+  write_file("test", folder.path(), "text");
+  EXPECT_EQ(mistake(config_with({}), folder),
+            "[run] " + folder.path() +
+                " is a file, a folder is expected: name another one with "
+                "--run");
+}
+
 TEST_F(TrainerRuns, TheLastCheckpointIsOneFileWithTheBestWhenItIsThat) {
   const RunFolder folder = run("best");
   train(config_with({"train.validate_every=6", "data.validation=grammar:10:3-6"}), folder);
@@ -208,14 +237,17 @@ TEST_F(TrainerRuns, ChangesThatBreakTheContinuationAreRefused) {
   const std::string config_file = read_file("test", folder.config_path());
   const Config other =
       config_with({"data.batch_size=4", "train.learning_rate=0.5", "train.keep_checkpoints=1"});
-  EXPECT_EQ(mistake(other, folder), "[run] " + folder.path() +
-                                        " was begun with another config; take the change back, "
-                                        "train anew in another folder (--run), or make a new run "
-                                        "from it (heed train " +
-                                        folder.path() +
-                                        " --branch NEW_RUN):\n"
-                                        "  data.batch_size was 8, now 4\n"
-                                        "  train.learning_rate was 0.001, now 0.5");
+  EXPECT_EQ(mistake(other, folder),
+            "[run] " + folder.path() +
+                " was begun with another config; go on as it was (heed "
+                "train " +
+                folder.path() +
+                "), train anew in another folder (--run), or make a new run "
+                "from it (heed train " +
+                folder.path() +
+                " --branch NEW_RUN):\n"
+                "  data.batch_size was 8, now 4\n"
+                "  train.learning_rate was 0.001, now 0.5");
   EXPECT_EQ(read_file("test", folder.config_path()), config_file);
 }
 

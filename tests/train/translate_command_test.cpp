@@ -58,7 +58,7 @@ TEST_F(TranslateCommand, MayWriteOverItsInput) {
   ASSERT_EQ(run({"translate", "runs/tiny", "--input", "both.txt", "--output", "both.txt"}).err, "");
   EXPECT_EQ(read_file("test", *folder_ / "both.txt"), run({"translate", "runs/tiny"}, input).out);
   expect_refused({"translate", "runs/tiny", "--input", "nosuch", "--output", "both.txt"},
-                 "[data] nosuch: no such file\n");
+                 "[data] nosuch: no such file in " + folder_->path() + "\n");
   EXPECT_GT(read_file("test", *folder_ / "both.txt").size(), 2U) << "it stays";
 }
 

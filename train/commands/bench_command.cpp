@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "train/bench/growth.h"

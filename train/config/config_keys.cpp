@@ -58,10 +58,11 @@ std::vector<Key> data_keys() {
                            "\"sources\": heed's own"),
       key<data, &D::validation>("data.validation",
                                 "held out to choose the best checkpoint by; of a language model "
-                                "\"tail\" = the last part of data.train"),
+                                "\"tail\" = the last part of data.train. Unless given: none beside "
+                                "files of pairs, 500 more of a generator"),
       key<data, &D::test>("data.test",
-                          "held out for `heed evaluate`; of a language model the same as "
-                          "data.validation unless given")
+                          "held out for `heed evaluate`; unless given the same as data.validation "
+                          "for a language model, none beside files of pairs, 1,000 of a generator")
           .may_change(),
       key<data, &D::validation_share>("data.validation_share", "how much of data.train the tail is")
           .above(0)
@@ -328,10 +329,11 @@ std::vector<Key> train_keys() {
           .from(0)
           .unless("data.validation", {"none"})
           .may_change(),
-      key<train, &T::best_by>("train.best_by",
-                              "what the best checkpoint has: the highest validation BLEU, or the "
-                              "lowest validation nll (the loss without smoothing), as of a "
-                              "language model always")
+      key<train, &T::best_by>(
+          "train.best_by",
+          "what the best checkpoint has: the highest validation BLEU (below 5 it "
+          "is noise; of equal ones the lowest nll), or the lowest validation nll "
+          "(the loss without smoothing), as of a language model always")
           .one_of({"bleu", "loss"})
           .only("data.task", {"translation"}),
       key<train, &T::nonfinite>(

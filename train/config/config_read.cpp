@@ -376,9 +376,19 @@ void Reader::check_rules() {
       continue;
     }
     const std::string text = rule.mistake(config_);
-    if (!text.empty()) {
-      mistake("{}: {}", text, given_[*first]);
+    if (text.empty()) {
+      continue;
     }
+    // Where the keys stand that it names.
+    std::vector<std::string> places;
+    for (const std::string_view key : rule.keys) {
+      if (is_given(key) && text.find(key) != std::string::npos &&
+          std::ranges::find(places, given_[key]) == places.end()) {
+        places.push_back(given_[key]);
+      }
+    }
+    mistake("{}: {}", text,
+            places.empty() ? given_[*first] : fmt::format("{}", fmt::join(places, ", ")));
   }
 }
 

@@ -243,8 +243,7 @@ Config default_config(std::string_view kind) {
 }
 
 void take_defaults(Config& config, const std::function<bool(std::string_view)>& given) {
-  const bool language_model = config.data.task == "language_model";
-  if (language_model && !given("model.kind")) {
+  if (config.data.task == "language_model" && !given("model.kind")) {
     config.model.kind = "causal_lm";
   }
   Config usual = default_config(config.model.kind);
@@ -256,8 +255,22 @@ void take_defaults(Config& config, const std::function<bool(std::string_view)>& 
   if (config.train.steps > 0 && !given("train.epochs")) {
     config.train.epochs = 0;
   }
-  if (config.data.task == "language_model" && !given("data.test")) {
-    config.data.test = config.data.validation;
+  DataConfig& data = config.data;
+  const bool language_model = data.task == "language_model";
+  if (language_model && !given("data.test")) {
+    data.test = data.validation;
+  }
+  if (!language_model && !data.train.empty()) {
+    // Sentences of another language say nothing of a model: none, or of the same generator.
+    const std::string& train = data.train.front();
+    const std::string generator = train.substr(0, train.find(':'));
+    const auto beside = [&](std::string_view key, const char* count, CorpusName& corpus) {
+      if (!given(key)) {
+        corpus = data::is_generator(train) ? CorpusName{generator + ":" + count} : CorpusName{};
+      }
+    };
+    beside("data.validation", "500", data.validation);
+    beside("data.test", "1000", data.test);
   }
 }
 
