@@ -3,6 +3,7 @@
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
+#include <cstdlib>
 #include <unordered_map>
 
 #include "core/error.h"
@@ -78,10 +79,19 @@ std::string train_subword_model(const std::vector<std::string>& texts, int64_t p
   std::string model;
   Sentences sentences(texts);
   const auto status = sentencepiece::SentencePieceTrainer::Train(arguments, &sentences, &model);
+  // "... smaller than required_chars. 16 vs 24. ..."
+  const std::string reason = status.ToString();
+  if (const size_t versus = reason.find(" vs "); reason.find("required_chars") < versus) {
+    const int64_t least = std::strtoll(reason.c_str() + versus + 4, nullptr, 10);
+    HEED_CHECK_INPUT(least <= pieces, "data",
+                     "data.subword_size = {} is fewer than the characters of the text: at least {} "
+                     "is needed",
+                     pieces, least);
+  }
   HEED_CHECK_INPUT(status.ok(), "data",
                    "no subword model of {} pieces could be trained on {} sentences: {}; try "
                    "another data.subword_size",
-                   pieces, texts.size(), status.ToString());
+                   pieces, texts.size(), reason);
   return model;
 }
 

@@ -128,7 +128,11 @@ void verify_checksum(std::string& bytes, const std::string& path) {
   const size_t at = checksum_position(bytes);
   if (at == std::string::npos || at + no_checksum.size() > bytes.size()) {
     throw DamagedCheckpoint("checkpoint",
-                            fmt::format("{} is no checkpoint of heed, or is damaged", path));
+                            path.ends_with(".toml")
+                                ? fmt::format("{0} is no checkpoint of heed; a config is trained "
+                                              "first (heed train {0})",
+                                              path)
+                                : fmt::format("{} is no checkpoint of heed, or is damaged", path));
   }
   const std::string saved = bytes.substr(at, no_checksum.size());
   bytes.replace(at, no_checksum.size(), no_checksum);

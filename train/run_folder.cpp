@@ -64,6 +64,14 @@ bool is_gone(const std::string& path) {
 }
 
 [[noreturn]] void no_run(const std::string& path) {
+  const fs::path within = fs::path(path).lexically_normal();
+  const fs::path name = within.has_filename() ? within.filename() : within.parent_path().filename();
+  if (name == "checkpoints") {
+    const fs::path run =
+        within.has_filename() ? within.parent_path() : within.parent_path().parent_path();
+    throw InputError("run", fmt::format("{} is a part of a run folder: name {}", path,
+                                        run.empty() ? "." : run.string()));
+  }
   throw InputError("run", fmt::format("{} is no run folder: there is no checkpoint in it; `heed "
                                       "train CONFIG --run {}` makes one",
                                       path, path));

@@ -93,6 +93,8 @@ TEST_F(Commands, UnequalFiles) {
 }
 
 TEST_F(Commands, NoRunFolder) {
+  expect_refused({"train", "tiny.toml", "--run", ""},
+                 "[heed] --run: is empty, a folder is expected; see `heed train --help`\n");
   expect_refused({"translate", "nosuch"}, "[run] nosuch: no such run folder or checkpoint\n");
   std::filesystem::create_directory(*folder_ / "empty");
   const std::string empty =
@@ -104,7 +106,12 @@ TEST_F(Commands, NoRunFolder) {
   expect_refused({"plot", "empty"},
                  "[plot] empty is no run folder: there is no metrics.jsonl in it\n");
   expect_refused({"inspect", "tiny.toml"},
-                 "[checkpoint] tiny.toml is no checkpoint of heed, or is damaged\n");
+                 "[checkpoint] tiny.toml is no checkpoint of heed; a config is trained first (heed "
+                 "train tiny.toml)\n");
+  for (const char* part : {"runs/tiny/checkpoints", "runs/tiny/checkpoints/"}) {
+    expect_refused({"translate", part},
+                   std::string("[run] ") + part + " is a part of a run folder: name runs/tiny\n");
+  }
 }
 
 TEST_F(Commands, DamagedCheckpoint) {

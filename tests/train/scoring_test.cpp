@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -154,6 +155,16 @@ TEST(Bleu, GivesItsParts) {
   EXPECT_EQ(result.reference_length, 30);
   EXPECT_EQ(result.matches, (std::array<int64_t, 4>{23, 15, 7, 3}));
   EXPECT_EQ(result.totals, (std::array<int64_t, 4>{28, 25, 22, 19}));
+}
+
+TEST(Bleu, IsAHundredForTheSame) {
+  for (int words = 4; words < 12; ++words) {
+    std::vector<std::string> text(1);
+    for (int i = 0; i < words; ++i) {
+      text.front() += fmt::format("w{} ", i * i);
+    }
+    EXPECT_EQ(bleu(text, text).score, 100);
+  }
 }
 
 TEST(Bleu, SignsWhatItDid) {

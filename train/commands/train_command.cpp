@@ -121,13 +121,18 @@ void add_train_command(CLI::App& program) {
   command->add_option("CONFIG", options->target, "A config file, or a run folder to continue")
       ->required()
       ->type_name("");
+  const auto named = [](const std::string& folder) {
+    return std::string(folder.empty() ? "is empty, a folder is expected" : "");
+  };
   command->add_option("--run", options->run, "The run folder (default: runs/NAME)")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(named);
   command
       ->add_option("--branch", options->branch,
                    "Go on in a new run folder, where keys may change that would break the "
                    "continuation of CONFIG, a run folder")
       ->type_name("NEW_RUN")
+      ->check(named)
       ->excludes("--run");
   add_set_option(*command, options->overrides);
   command->add_flag("--check-finite", options->check_finite,

@@ -81,7 +81,8 @@ BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::str
   for (const double precision : result.precisions) {
     log_sum += std::log(precision);
   }
-  result.score = result.brevity_penalty * std::exp(log_sum / BleuScore::max_order);
+  // exp and log leave 100 by a rounding error.
+  result.score = std::min(100.0, result.brevity_penalty * std::exp(log_sum / BleuScore::max_order));
   return result;
 }
 
