@@ -12,6 +12,7 @@
 #include "nn/init.h"
 #include "train/enough_weights.h"
 #include "train/model_words.h"
+#include "train/wording.h"
 
 namespace heed::train {
 namespace {
@@ -136,8 +137,8 @@ EncodedText encode_running_text(const LanguageModel& language_model,
   });
   const int64_t tokens = encoded.ids.size();
   HEED_CHECK_INPUT(tokens >= 2, "data",
-                   "{} has {} tokens, at least 2 are needed: one to read, one to predict",
-                   encoded.name, tokens);
+                   "{} has {}, at least 2 are needed: one to read, one to predict", encoded.name,
+                   counted(tokens, "token"));
   if (keeps_text(language_model.config.data)) {
     encoded.characters = characters - first_characters;
   }

@@ -17,8 +17,9 @@ void read(std::string_view input) {
   } catch (const InputError&) {
     return;
   }
-  for (const train::Curve& curve : train::run_curves(events)) {
-    demand(curve.svg.find("nan") == std::string::npos && curve.svg.find("inf") == std::string::npos,
+  for (const train::PageSection& section : train::curve_sections(events)) {
+    demand(section.body.find("nan") == std::string::npos &&
+               section.body.find("inf") == std::string::npos,
            "a curve is made of finite numbers");
   }
 }

@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/train/svg_text.h"
 #include "train/enough_weights.h"
 #include "train/fingerprint.h"
 #include "train/language_model.h"
@@ -36,9 +37,11 @@ TEST(HostileRun, NumbersThatAreNoStepAreNoEvent) {
 
 TEST(HostileRun, NumbersWithoutAPlaceMakeNoCurve) {
   MetricsEvent far{"validation", 1, 1, {{"nll", -1e308}, {"exact", 1e99}}};
-  EXPECT_TRUE(run_curves({far}).empty());
+  EXPECT_TRUE(curve_sections({far}).empty());
   MetricsEvent near{"validation", 2, 1, {{"nll", 3}}};
-  EXPECT_EQ(run_curves({far, near}).size(), 1U);
+  const auto sections = curve_sections({far, near});
+  ASSERT_EQ(sections.size(), 1U);
+  EXPECT_EQ(test::count_of(sections[0].body, "<svg"), 1U);
 }
 
 Checkpoint small_translator(const std::vector<std::string>& overrides) {

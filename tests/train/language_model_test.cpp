@@ -124,7 +124,7 @@ TEST_F(LanguageModels, TextsThatWillNotDoAreWorded) {
   EXPECT_EQ(refusal([&] {
               encode_running_text(model, {"short.txt", std::string("a")});
             }),
-            "[data] short.txt has 1 tokens, at least 2 are needed: one to read, one to predict");
+            "[data] short.txt has 1 token, at least 2 are needed: one to read, one to predict");
 }
 
 // Every token but the first is predicted once, from the tokens of its own window.

@@ -5,6 +5,7 @@
 
 #include "core/file.h"
 #include "tests/train/run_program.h"
+#include "tests/train/svg_text.h"
 #include "tests/train/tiny_run.h"
 
 namespace heed::test {
@@ -43,7 +44,37 @@ TEST_F(PlotCommand, ARunWithoutValidationIsDrawnAsTrainingOrLeftOutInWords) {
   EXPECT_EQ(bleu.code, 0);
   EXPECT_EQ(bleu.out, "bleu.svg\n");
   EXPECT_EQ(bleu.err, "[plot] warning: blind has no value 'bleu': it is left out\n");
-  EXPECT_EQ(plot("nosuch").err, "[plot] no run has a value 'nosuch'\n");
+}
+
+TEST_F(PlotCommand, AValueThatIsNotThereIsAnsweredWithThoseThatAre) {
+  const std::string there_are =
+      "there are loss, nll, learning_rate, gradient_norm, tokens_per_second, perplexity, bleu, "
+      "chrf, "
+      "exact, alignment_accuracy\n";
+  expect_refused({"plot", "runs/tiny", "--value", "nosuch"},
+                 "[plot] no run has a value 'nosuch'; " + there_are);
+  expect_refused({"plot", "runs/tiny", "--value", "BLEU"},
+                 "[plot] no run has a value 'BLEU'; did you mean 'bleu'? " + there_are);
+  std::filesystem::create_directory(*folder_ / "fresh");
+  write_file("test", *folder_ / "fresh/metrics.jsonl", "");
+  expect_refused({"plot", "fresh", "--value", "nll"},
+                 "[plot] no run has a value 'nll': there are no events yet\n");
+}
+
+TEST_F(PlotCommand, APictureSaysWhatItShows) {
+  const auto texts = [](const std::string& value) {
+    const Outcome outcome = run({"plot", "runs/tiny", "--value", value, "--output", "value.svg"});
+    EXPECT_EQ(outcome.err, "");
+    auto all = texts_of(read_file("test", *folder_ / "value.svg"));
+    all.resize(7);  // then the ticks of y, which depend on the training
+    return all;
+  };
+  EXPECT_EQ(texts("bleu"),
+            (std::vector<std::string>{"BLEU", "of 100", "step", "0", "1", "2", "3"}));
+  EXPECT_EQ(texts("learning_rate"), (std::vector<std::string>{"Learning rate", "of an update",
+                                                              "step", "0", "1", "2", "3"}));
+  EXPECT_EQ(texts("exact"), (std::vector<std::string>{"Sentences equal to their reference", "%",
+                                                      "step", "0", "1", "2", "3"}));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/support/error_of.h"
+#include "tests/train/svg_text.h"
 #include "train/report/alignment.h"
 #include "train/report/chart.h"
 #include "train/report/display_width.h"
@@ -30,16 +31,11 @@ using ::testing::Le;
 using ::testing::Not;
 using ::testing::SizeIs;
 
+using test::count_of;
+using test::texts_of;
+
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-size_t count_of(std::string_view text, std::string_view part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
-}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -193,16 +189,6 @@ TEST(Page, MakesTables) {
             "[table] a row has 3 cells, the header has 2");
 }
 
-// Every <text> of an SVG that holds nothing but text.
-std::vector<std::string> texts_of(const std::string& svg) {
-  std::vector<std::string> texts;
-  for (size_t at = svg.find("<text"); at != std::string::npos; at = svg.find("<text", at + 1)) {
-    const size_t start = svg.find('>', at) + 1;
-    texts.push_back(svg.substr(start, svg.find('<', start) - start));
-  }
-  return texts;
-}
-
 ChartOptions chart_options(std::string title, std::string x_label, std::string y_label, int width,
                            int height) {
   ChartOptions options;
@@ -236,9 +222,19 @@ std::vector<std::string> tick_labels(double low, double high, bool log = false) 
   return texts_of(line_chart_svg({{"", {0, 1}, {low, high}, false}}, options));
 }
 
+// Any other rule of a <style> would reach the page around the picture.
+TEST(Chart, TurnsDarkWhereTheReaderPrefersThat) {
+  const std::string svg = line_chart_svg({{"", {0, 1}, {1, 2}, false}});
+  const size_t start = svg.find("<style>");
+  EXPECT_NE(svg.find(" class=\"heed\">"), std::string::npos);
+  EXPECT_EQ(svg.substr(start, svg.find("</style>") - start),
+            "<style>@media (prefers-color-scheme: dark) { svg.heed { filter: invert(.92) "
+            "hue-rotate(180deg); } svg.heed svg { filter: none; } }");
+}
+
 TEST(Chart, ChoosesTicks) {
   const auto x = [](std::vector<std::string> y) {
-    y.insert(y.begin(), {"0", "0.5", "1.0"});
+    y.insert(y.begin(), {"0", "1"});
     return y;
   };
   EXPECT_EQ(tick_labels(0, 1e-3), x({"0", "0.0005", "0.0010"}));
@@ -247,8 +243,47 @@ TEST(Chart, ChoosesTicks) {
   EXPECT_EQ(tick_labels(0, 60000), x({"0", "20k", "40k", "60k"}));
   EXPECT_EQ(tick_labels(5, 5), x({"4.5", "5.0", "5.5"}));
   EXPECT_EQ(tick_labels(0, 0), x({"-1", "0", "1"}));
-  EXPECT_EQ(tick_labels(1, 10000, true), x({"1", "100", "10k"}));
-  EXPECT_EQ(tick_labels(2, 2, true), x({"1", "2"}));
+}
+
+TEST(Chart, SaysThatAnAxisIsLogarithmicAndGivesItTicks) {
+  const auto labels = [](double low, double high) {
+    const auto all = tick_labels(low, high, true);
+    EXPECT_EQ(all.front(), "logarithmic");
+    return std::vector(all.begin() + 3, all.end());  // after it and the two of x
+  };
+  EXPECT_THAT(labels(1, 10000), ElementsAre("1", "100", "10k"));
+  EXPECT_THAT(labels(2, 2), ElementsAre("1", "2", "5"));
+  EXPECT_THAT(labels(0.3, 1.1), ElementsAre("0.2", "0.5", "1", "2"));
+  EXPECT_THAT(labels(0.95, 1.2), ElementsAre("1.0", "1.1", "1.2"));
+  ChartOptions options = chart_options("", "", "times", 240, 400);
+  options.log_y = true;
+  EXPECT_THAT(texts_of(line_chart_svg({{"", {0, 1}, {0.3, 1.1}, false}}, options)),
+              ElementsAre("times, logarithmic", "0", "1", "0.3", "0.5", "0.7", "1", "2"));
+}
+
+TEST(Chart, CountsInWholeNumbers) {
+  const auto x_of = [](const std::vector<double>& x) {
+    const std::vector<double> y(x.size(), 0);
+    auto all = texts_of(line_chart_svg({{"", x, y, true}}, chart_options("", "", "", 480, 200)));
+    all.resize(all.size() - 3);  // those of y
+    return all;
+  };
+  EXPECT_THAT(x_of({5}), ElementsAre("4", "5", "6"));
+  EXPECT_THAT(x_of({150}), ElementsAre("149", "150", "151"));
+  EXPECT_THAT(x_of({1, 2}), ElementsAre("1", "2"));
+  EXPECT_THAT(x_of({1, 2.5}), ElementsAre("1.0", "1.5", "2.0", "2.5"));
+  EXPECT_THAT(x_of({9e18}), ElementsAre("8e18", "9e18", "1e19"));
+}
+
+TEST(Chart, ThoseOfAPageShareTheirXAndTheirWidth) {
+  ChartOptions named = chart_options("", "", "", 480, 200), unnamed = named;
+  named.x_range = Range{0, 40};
+  const auto charts = line_charts_svg({{{{"a long name", {10}, {1}, true}}, named},
+                                       {{{"", {20, 30}, {1e-3, 2e-3}, false}}, unnamed}});
+  ASSERT_THAT(charts, SizeIs(2));
+  EXPECT_EQ(test::grid_across(charts[0]), test::grid_across(charts[1]));
+  EXPECT_THAT(texts_of(charts[1]),
+              ElementsAre("0", "10", "20", "30", "40", "0.0010", "0.0015", "0.0020"));
 }
 
 TEST(Chart, LeavesGaps) {
@@ -295,9 +330,9 @@ TEST(Chart, ShowsAtLeastTheRangeAskedFor) {
   ChartOptions options = chart_options("", "", "", 240, 200);
   options.y_range = Range{0, 100};
   EXPECT_THAT(texts_of(line_chart_svg({{"", {0, 1}, {26, 27}, false}}, options)),
-              ElementsAre("0", "0.5", "1.0", "0", "50", "100"));
+              ElementsAre("0", "1", "0", "50", "100"));
   EXPECT_THAT(texts_of(line_chart_svg({{"", {0, 1}, {26, 149}, false}}, options)),
-              ElementsAre("0", "0.5", "1.0", "0", "50", "100", "150"));
+              ElementsAre("0", "1", "0", "50", "100", "150"));
 }
 
 TEST(Chart, RefusesWhatCannotBeDrawn) {
@@ -319,6 +354,10 @@ TEST(Chart, RefusesWhatCannotBeDrawn) {
   log.y_range = Range{0, 100};
   EXPECT_EQ(refusal({{"loss", {1}, {1}, false}}, log),
             "[chart] y cannot be shown from 0 to 100 on a log axis");
+  ChartOptions backward;
+  backward.x_range = Range{1, 0};
+  EXPECT_EQ(refusal({{"loss", {1}, {1}, false}}, backward),
+            "[chart] x cannot be shown from 1 to 0");
 }
 
 AlignmentPicture small_picture() {
@@ -328,8 +367,8 @@ AlignmentPicture small_picture() {
 TEST(Alignment, DrawsACellForEachWeight) {
   const std::string svg = alignment_svg(small_picture());
   EXPECT_EQ(tag_mistake(svg), "");
-  EXPECT_THAT(texts_of(svg),
-              ElementsAre("le", "&lt;chat&gt;", "東京", "the", "cat", "0", "1", "a &amp; b"));
+  EXPECT_THAT(texts_of(svg), ElementsAre("source", "translation", "le", "&lt;chat&gt;", "東京",
+                                         "the", "cat", "0", "1", "attention weight", "a &amp; b"));
   EXPECT_EQ(count_of(svg, " ← "), 6U);
   EXPECT_THAT(svg, AllOf(HasSubstr("<title>\u2068cat\u2069 ← \u2068&lt;chat&gt;\u2069: 0.600"),
                          HasSubstr("fill=\"#0a2a5c\"><title>\u2068the\u2069 ← \u2068le\u2069"),
@@ -347,6 +386,7 @@ TEST(Alignment, MakesAPage) {
   const std::string page = alignments_html("Run <1>", {small_picture(), small_picture()});
   EXPECT_EQ(tag_mistake(page), "");
   EXPECT_EQ(count_of(page, "<figure class=\"alignment\">"), 2U);
+  EXPECT_EQ(count_of(page, "<div class=\"alignments\">"), 1U);
   EXPECT_EQ(count_of(page, "<script>"), 1U);
   EXPECT_EQ(count_of(page, "http"), count_of(page, "xmlns=\"http://www.w3.org/2000/svg\""));
   EXPECT_EQ(tag_mistake(alignments_html("none", {})), "");

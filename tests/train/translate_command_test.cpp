@@ -76,7 +76,7 @@ TEST_F(TranslateCommand, SaysWhatTrainingNeverSaw) {
   }
   EXPECT_EQ(run({"translate", "runs/tiny"}, input).err,
             warned("2 of 60") +
-                "[translate] warning: 1 sentences are longer than any in training (data.max_length "
+                "[translate] warning: 1 sentence is longer than any in training (data.max_length "
                 "= 50); the first is line 5 of standard input\n");
 }
 
@@ -217,7 +217,7 @@ TEST_F(TranslateCommand, AlignmentsAreAPageOrAPicture) {
                  "[heed] --alignments is a.png: a name ending in .html (a page) or .svg (a picture "
                  "of the only one) is expected\n");
   const Arguments picture = {"translate", "runs/tiny", "--alignments", "one.svg"};
-  EXPECT_EQ(run(picture, "\nthe cat .\n\n").err, "[translate] 1 alignments: one.svg\n");
+  EXPECT_EQ(run(picture, "\nthe cat .\n\n").err, "[translate] 1 alignment: one.svg\n");
   expect_refused(picture,
                  "[translate] one.svg holds one alignment, line 3 of standard input would be "
                  "another; an .html page holds them all\n",

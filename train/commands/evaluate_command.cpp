@@ -22,6 +22,7 @@
 #include "train/report/translation_report.h"
 #include "train/run_folder.h"
 #include "train/scoring/by_length.h"
+#include "train/wording.h"
 
 namespace heed::train {
 namespace {
@@ -103,8 +104,9 @@ void print_json(const Evaluation& result, const EncodedCorpus& corpus,
 }
 
 void print_scores(const Evaluation& result, const EncodedCorpus& corpus) {
-  fmt::print("{}: {} sentences, {} target tokens\n", corpus.name, corpus.examples.size(),
-             result.loss.tokens);
+  fmt::print("{}: {}, {}\n", corpus.name,
+             counted(static_cast<int64_t>(corpus.examples.size()), "sentence"),
+             counted(result.loss.tokens, "target token"));
   TextTable table({"score", "value", ""}, {false, true, false});
   add_loss(table, result.loss);
   table.add({"BLEU", fmt::format("{:.2f}", result.bleu.score), result.bleu.signature});
@@ -181,7 +183,7 @@ void write_alignments(const Options& options, Translator& translator, const Enco
   write_output(options.alignments,
                alignments_html("Alignments of " + corpus.name + ", references given", pictures,
                                alignment_note(translator)));
-  log::info("evaluate", "{} alignments: {}", pictures.size(), options.alignments);
+  log::info("evaluate", "{}: {}", counted(std::ssize(pictures), "alignment"), options.alignments);
 }
 
 // The tail of a text that has changed since is not what was held out of it.

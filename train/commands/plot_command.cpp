@@ -1,9 +1,12 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +14,7 @@
 #include "core/logging.h"
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
+#include "train/config/nearest.h"
 #include "train/report/chart.h"
 #include "train/report/run_report.h"
 #include "train/run_folder.h"
@@ -31,40 +35,68 @@ std::vector<MetricsEvent> events_of(const std::string& run) {
   return read_metrics(folder.metrics_path());
 }
 
+// The values that can be drawn, each once.
+void add_names(std::vector<std::string>& names, const std::vector<MetricsEvent>& events) {
+  for (const MetricsEvent& event : events) {
+    for (const auto& [name, value] : event.values) {
+      if (is_drawable(value) && std::ranges::find(names, name) == names.end()) {
+        names.push_back(name);
+      }
+    }
+  }
+}
+
 // Of its validations where they have the value, else of its training.
-Series curve_of(const std::string& run, const std::string& value) {
-  const auto events = events_of(run);
+Series curve_of(const std::string& run, const std::vector<MetricsEvent>& events,
+                const std::string& value) {
   Series series = series_of(events, "validation", value, run);
   return series.x.empty() ? series_of(events, "train", value, run + " (training)") : series;
+}
+
+// The end of a message about a value that no run has: the one that was meant, and all there are.
+std::string there_are(const std::vector<std::string>& names, std::string value) {
+  if (names.empty()) {
+    return ": there are no events yet";
+  }
+  std::ranges::transform(value, value.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string_view meant = nearest(value, {names.begin(), names.end()});
+  return fmt::format("; {}there are {}",
+                     meant.empty() ? "" : fmt::format("did you mean '{}'? ", meant),
+                     fmt::join(names, ", "));
 }
 
 // One value of several runs in one picture.
 std::string compare(const Options& options) {
   std::vector<Series> all;
-  std::vector<std::string> without;
+  std::vector<std::string> without, names;
+  int64_t last = 0;
   for (const std::string& run : options.runs) {
-    Series series = curve_of(run, options.value);
+    const auto events = events_of(run);
+    last = std::max(last, last_step(events));
+    add_names(names, events);
+    Series series = curve_of(run, events, options.value);
     if (series.x.empty()) {
       without.push_back(run);
     } else {
       all.push_back(std::move(series));
     }
   }
-  HEED_CHECK_INPUT(!all.empty(), "plot", "no run has a value '{}'", options.value);
+  HEED_CHECK_INPUT(!all.empty(), "plot", "no run has a value '{}'{}", options.value,
+                   there_are(names, options.value));
   for (const std::string& run : without) {
     log::warning("plot", "{} has no value '{}': it is left out", run, options.value);
   }
+  const ShownValue shown = shown_value(options.value);
   ChartOptions chart;
-  chart.title = options.value;
+  chart.title = shown.title;
   chart.x_label = "step";
+  chart.y_label = shown.unit;
+  chart.x_range = Range{0, static_cast<double>(last)};
   return line_chart_svg(all, chart);
 }
 
 std::string page(const std::string& run) {
-  std::vector<PageSection> sections;
-  for (Curve& curve : run_curves(events_of(run))) {
-    sections.push_back({curve.heading, std::move(curve.svg)});
-  }
+  const std::vector<PageSection> sections = curve_sections(events_of(run));
   HEED_CHECK_INPUT(!sections.empty(), "plot", "{} has no events yet", run);
   return html_page(run, sections);
 }

@@ -21,6 +21,7 @@
 #include "train/commands/shared.h"
 #include "train/report/translation_report.h"
 #include "train/run_folder.h"
+#include "train/wording.h"
 
 namespace heed::train {
 namespace {
@@ -86,9 +87,10 @@ class Unseen {
     }
     if (too_long_ > 0) {
       log::warning("translate",
-                   "{} sentences are longer than any in training (data.max_length = {}); the first "
+                   "{} {} longer than any in training (data.max_length = {}); the first "
                    "is {}",
-                   too_long_, translator_.config.data.max_length, first_too_long_);
+                   counted(too_long_, "sentence"), too_long_ == 1 ? "is" : "are",
+                   translator_.config.data.max_length, first_too_long_);
     }
   }
 
@@ -246,7 +248,8 @@ class Session {
     write_output(options_.alignments, one_picture() ? alignment_svg(pictures_.front())
                                                     : alignments_html("Alignments", pictures_,
                                                                       alignment_note(translator_)));
-    log::info("translate", "{} alignments: {}", pictures_.size(), options_.alignments);
+    log::info("translate", "{}: {}", counted(std::ssize(pictures_), "alignment"),
+              options_.alignments);
   }
 
   const Options& options_;

@@ -25,6 +25,8 @@ constexpr int source_columns = 20, target_columns = 24, caption_columns = 60;
 constexpr double caption_line = 18;
 constexpr int scale_steps = 24;
 constexpr double scale_step = 5, scale_height = 10;
+constexpr double name_size = 11;  // of the axes and the scale
+constexpr std::string_view scale_name = "attention weight", row_name = "translation";
 
 // White to dark blue, ever darker, so that it prints in grey as well.
 std::string colour_of(float weight) {
@@ -46,11 +48,16 @@ std::string isolated(const std::string& word) {
   return "\u2068" + html_escape(printable(word)) + "\u2069";
 }
 
+double scale_name_at() { return 16 + scale_steps * scale_step + svg::text_width("1  ", name_size); }
+
+double scale_width() { return scale_name_at() + svg::text_width(scale_name, name_size); }
+
 std::string scale_svg(double x, double y) {
   std::string scale = fmt::format(
-      "<g fill=\"{0}\" font-size=\"11\"><text x=\"{1}\" y=\"{3}\">0</text>"
-      "<text x=\"{2}\" y=\"{3}\">1</text></g>\n<g>",
-      svg::faint_ink, px(x), px(x + 16 + scale_steps * scale_step), px(y + 9));
+      "<g fill=\"{0}\" font-size=\"{5}\"><text x=\"{1}\" y=\"{3}\">0</text>"
+      "<text x=\"{2}\" y=\"{3}\">1</text><text x=\"{4}\" y=\"{3}\">{6}</text></g>\n<g>",
+      svg::faint_ink, px(x), px(x + 16 + scale_steps * scale_step), px(y + 9),
+      px(x + scale_name_at()), name_size, scale_name);
   for (int i = 0; i < scale_steps; ++i) {
     const auto weight = static_cast<float>(i) / (scale_steps - 1);
     scale += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>",
@@ -75,7 +82,7 @@ struct Layout {
 };
 
 Layout layout_of(const AlignmentPicture& picture) {
-  double target = 0, widest = 0, rise = 0, overhang = 0;
+  double target = svg::text_width(row_name, name_size), widest = 0, rise = 0, overhang = 0;
   for (const auto& word : picture.target) {
     target = std::max(target, svg::text_width(shorten(word, target_columns), font_size));
   }
@@ -98,17 +105,22 @@ Layout layout_of(const AlignmentPicture& picture) {
     }
   }
   layout.left = margin + target + 8;
-  layout.top = margin + rise;
+  layout.top = margin + name_size + 6 + rise;
   layout.right = layout.left + matrix;
   layout.bottom = layout.top + cell * static_cast<double>(picture.target.size());
-  layout.width = std::max(layout.right + std::max(overhang, margin),
-                          layout.left + scale_steps * scale_step + 40);
+  layout.width =
+      std::max(layout.right + std::max(overhang, margin), layout.left + scale_width() + margin);
   return layout;
 }
 
 std::string words_svg(const AlignmentPicture& picture, const Layout& layout) {
-  std::string text = fmt::format("<g class=\"source\" fill=\"{}\" font-size=\"{}\"{}>\n", svg::ink,
-                                 font_size, layout.upright ? " text-anchor=\"middle\"" : "");
+  std::string text = fmt::format(
+      "<g fill=\"{0}\" font-size=\"{1}\">\n<text x=\"{2}\" y=\"{3}\">source</text>\n"
+      "<text x=\"{4}\" y=\"{5}\" text-anchor=\"end\">{6}</text>\n</g>\n",
+      svg::faint_ink, name_size, px(layout.left), px(margin + name_size - 2), px(layout.left - 8),
+      px(layout.top - 6), row_name);
+  text += fmt::format("<g class=\"source\" fill=\"{}\" font-size=\"{}\"{}>\n", svg::ink, font_size,
+                      layout.upright ? " text-anchor=\"middle\"" : "");
   for (size_t i = 0; i < picture.source.size(); ++i) {
     const double x = layout.left + cell * (static_cast<double>(i) + 0.5);
     text += word_svg(picture.source[i], source_columns,
@@ -287,8 +299,8 @@ std::string alignment_svg(const AlignmentPicture& picture) { return picture_svg(
 std::string alignments_section(const std::vector<AlignmentPicture>& pictures) {
   std::string section;
   if (!pictures.empty()) {
-    const double width = scale_steps * scale_step + 52;
-    section = svg::open(width, 30, "weights from 0 to 1") + scale_svg(12, 10) + "</svg>\n";
+    section = svg::open(24 + scale_width(), 30, "attention weights from 0 to 1") +
+              scale_svg(12, 10) + "</svg>\n<div class=\"alignments\">\n";
   }
   for (const auto& picture : pictures) {
     section += fmt::format(
@@ -296,7 +308,7 @@ std::string alignments_section(const std::vector<AlignmentPicture>& pictures) {
         "</figure>\n",
         html_escape(picture.caption), picture_svg(picture, false));
   }
-  return section + std::string(script);
+  return section + (pictures.empty() ? "" : "</div>\n") + std::string(script);
 }
 
 std::string heads_figure(const std::string& caption,
@@ -317,8 +329,8 @@ std::string alignments_html(std::string_view title, const std::vector<AlignmentP
                             std::string_view note) {
   return html_page(
       title, {{"", alignments_section(pictures)}},
-      fmt::format("Each row is a produced word, each column a word of the source; the darker a "
-                  "cell, the more attention the source word got.{}{}",
+      fmt::format("Each row is a produced word, each column a word of the source; the stronger "
+                  "the colour of a cell, the more attention the source word got.{}{}",
                   note.empty() ? "" : " ", note));
 }
 

@@ -16,7 +16,7 @@ struct AlignmentPicture {
 };
 
 // The pictures of Bahdanau et al. 2015, figure 3, on a white page: source words across the top,
-// target words down, the darker a cell the greater its weight. All of these throw Error when
+// target words down, the stronger a cell the greater its weight. All of these throw Error when
 // source or target is empty or the weights do not fit them.
 
 // One self-contained <svg> element; every word and every cell has its text as a <title>.

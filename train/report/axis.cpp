@@ -42,9 +42,28 @@ std::string log_label(double value) {
   return value >= 1e4 ? fmt::format("{:.6g}k", value / 1e3) : fmt::format("{:.6g}", value);
 }
 
+// The multiples of every stride-th power of ten, from the last at or below the range to the first
+// at or above it; two at least.
+std::vector<double> log_values(Range range, const std::vector<double>& multiples, int stride) {
+  std::vector<double> values;
+  const int first = static_cast<int>(std::floor(std::log10(range.low) / stride)) * stride;
+  for (int exponent = first - stride;; exponent += stride) {
+    for (const double multiple : multiples) {
+      const double value = multiple * std::pow(10.0, exponent);
+      if (value <= range.low * (1 + 1e-9)) {
+        values.clear();
+      }
+      values.push_back(value);
+      if (value >= range.high * (1 - 1e-9) && values.size() > 1) {
+        return values;
+      }
+    }
+  }
+}
+
 }  // namespace
 
-std::vector<Tick> linear_ticks(double low, double high, int count) {
+std::vector<Tick> linear_ticks(double low, double high, int count, bool whole) {
   const double rough = (high - low) / std::max(count, 1);
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
   double step = 10 * power;
@@ -52,6 +71,9 @@ std::vector<Tick> linear_ticks(double low, double high, int count) {
     if (factor * power >= rough * (1 - 1e-9)) {
       step = factor * power;
     }
+  }
+  if (whole) {
+    step = std::max(step, 1.0);
   }
   const double largest = std::max(std::abs(low), std::abs(high));
   const Unit unit = unit_of(largest, step);
@@ -76,22 +98,35 @@ std::vector<Tick> linear_ticks(double low, double high, int count) {
   return ticks;
 }
 
-std::vector<Tick> log_ticks(double low, double high, int count) {
-  const double decades = std::log10(high / low);
+Axis linear_axis(Range range, int count) {
+  const auto ticks = linear_ticks(range.low, range.high, count);
+  if (ticks.size() > 1) {
+    const double step = ticks[1].value - ticks[0].value;
+    range = {std::floor(range.low / step + 1e-6) * step,
+             std::ceil(range.high / step - 1e-6) * step};
+  }
+  return {range, linear_ticks(range.low, range.high, count)};
+}
+
+Axis log_axis(Range range, int count) {
+  if (range.high / range.low < 2) {
+    return {range, linear_ticks(range.low, range.high, count)};
+  }
+  const double decades = std::log10(range.high / range.low);
   const int stride = std::max(1, static_cast<int>(std::ceil(decades / std::max(count, 1))));
-  std::vector<Tick> ticks;
-  const int first = static_cast<int>(std::floor(std::log10(low)));
-  const int last = static_cast<int>(std::ceil(std::log10(high)));
-  for (int exponent = first; exponent <= last; ++exponent) {
-    for (const double factor : {1.0, 2.0, 5.0}) {
-      const double value = factor * std::pow(10.0, exponent);
-      const bool wanted = factor == 1.0 ? exponent % stride == 0 : 3 * decades <= count;
-      if (wanted && value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) {
-        ticks.push_back({value, log_label(value)});
-      }
+  std::vector<double> values;  // from at or below the range to at or above it
+  for (const std::vector<double>& multiples :
+       {std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 5, 7}, {1, 2, 5}, {1}}) {
+    values = log_values(range, multiples, stride);
+    if (static_cast<int>(values.size()) <= count + 1) {
+      break;
     }
   }
-  return ticks.size() >= 2 ? ticks : linear_ticks(low, high, count);
+  Axis axis = {{values.front(), values.back()}, {}};
+  for (const double value : values) {
+    axis.ticks.push_back({value, log_label(value)});
+  }
+  return axis;
 }
 
 Range padded_range(double low, double high, bool log) {

@@ -58,6 +58,11 @@ void check(const std::vector<Series>& series, const ChartOptions& options) {
   HEED_CHECK(options.width >= 240 && options.height >= 160, "chart",
              "a chart of {} x {} pixels is too small: at least 240 x 160", options.width,
              options.height);
+  if (options.x_range) {
+    const auto [low, high] = *options.x_range;
+    HEED_CHECK(low <= high && is_drawable(low, high, false), "chart",
+               "x cannot be shown from {} to {}", low, high);
+  }
   if (options.y_range) {
     const auto [low, high] = *options.y_range;
     HEED_CHECK(low <= high && is_drawable(0, low, options.log_y) && is_drawable(0, high, false),
@@ -199,85 +204,109 @@ std::string label_svg(const Series& series, double x, double y, std::string_view
                             html_escape(series.name));
 }
 
-}  // namespace
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
-bool is_drawable(double value) { return std::abs(value) < drawable; }
+Range together(Range a, Range b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
-std::string line_chart_svg(const std::vector<Series>& series, const ChartOptions& options) {
-  check(series, options);
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+// What the points of a chart, and the ranges asked for, need room for.
+struct Extent {
   Range x = {infinity, -infinity}, y = {infinity, -infinity};
-  double label_width = 0;
+  bool whole_x = true;     // every x is a whole number
+  double label_width = 0;  // 0: no series has a name
   size_t label_count = 0;
+};
+
+Extent extent_of(const std::vector<Series>& series, const ChartOptions& options) {
+  check(series, options);
+  Extent extent;
   for (const auto& one : series) {
     for (size_t i = 0; i < one.x.size(); ++i) {
       if (is_drawable(one.x[i], one.y[i], options.log_y)) {
-        x = {std::min(x.low, one.x[i]), std::max(x.high, one.x[i])};
-        y = {std::min(y.low, one.y[i]), std::max(y.high, one.y[i])};
+        extent.x = together(extent.x, {one.x[i], one.x[i]});
+        extent.y = together(extent.y, {one.y[i], one.y[i]});
+        extent.whole_x = extent.whole_x && one.x[i] == std::floor(one.x[i]);
       }
     }
     if (!one.name.empty()) {
       const double text = svg::text_width(shorten(one.name, label_columns), 12);
-      label_width = std::max(label_width, swatch_width + 6 + text);
-      ++label_count;
+      extent.label_width = std::max(extent.label_width, swatch_width + 6 + text);
+      ++extent.label_count;
     }
   }
-  HEED_CHECK(x.low <= x.high, "chart", "there is nothing to draw: no series has a finite point{}",
+  HEED_CHECK(extent.x.low <= extent.x.high, "chart",
+             "there is nothing to draw: no series has a finite point{}",
              options.log_y ? " above 0, as a log axis needs" : "");
+  extent.x = together(extent.x, options.x_range.value_or(extent.x));
+  extent.y = together(extent.y, options.y_range.value_or(extent.y));
+  return extent;
+}
 
-  if (options.y_range) {
-    y = {std::min(y.low, options.y_range->low), std::max(y.high, options.y_range->high)};
+std::string y_label(const ChartOptions& options) {
+  if (!options.log_y) {
+    return options.y_label;
   }
-  const bool titled = !options.title.empty(), y_labelled = !options.y_label.empty();
-  Plot plot{};
+  return options.y_label + (options.y_label.empty() ? "" : ", ") + "logarithmic";
+}
+
+// A chart whose places are settled.
+struct Frame {
+  Plot plot;
+  double height;
+  Axis y;
+  double left, right;  // the room beside the lines: for the values of y, for the names
+};
+
+Frame frame_of(const Extent& extent, const ChartOptions& options) {
+  Frame frame{};
+  Plot& plot = frame.plot;
   plot.log_y = options.log_y;
-  plot.x = padded_range(x.low, x.high, false);
-  plot.y = padded_range(y.low, y.high, options.log_y);
-  plot.top = 16 + (titled ? 24 : 0) + (y_labelled ? 20 : 0);
-  const double height = std::max<double>(
-      options.height, plot.top + 54 + label_height * static_cast<double>(label_count));
-  plot.bottom = height - (options.x_label.empty() ? 34 : 52);
+  plot.top = 16 + (options.title.empty() ? 0 : 24) + (y_label(options).empty() ? 0 : 20);
+  frame.height = std::max<double>(
+      options.height, plot.top + 54 + label_height * static_cast<double>(extent.label_count));
+  plot.bottom = frame.height - (options.x_label.empty() ? 34 : 52);
 
   const int y_count = std::max(2, static_cast<int>((plot.bottom - plot.top) / 48));
-  if (!options.log_y) {  // room above and below, up to the next tick
-    const auto ticks = linear_ticks(plot.y.low, plot.y.high, y_count);
-    const double step = ticks.size() > 1 ? ticks[1].value - ticks[0].value : 0;
-    if (step > 0) {
-      plot.y = {std::floor(plot.y.low / step + 1e-6) * step,
-                std::ceil(plot.y.high / step - 1e-6) * step};
-    }
-  }
-  const auto y_ticks = options.log_y ? log_ticks(plot.y.low, plot.y.high, y_count)
-                                     : linear_ticks(plot.y.low, plot.y.high, y_count);
+  const Range y = padded_range(extent.y.low, extent.y.high, options.log_y);
+  frame.y = options.log_y ? log_axis(y, y_count) : linear_axis(y, y_count);
+  plot.y = frame.y.range;
   double tick_width = 0;
-  for (const auto& tick : y_ticks) {
+  for (const auto& tick : frame.y.ticks) {
     tick_width = std::max(tick_width, svg::text_width(tick.label, 12));
   }
-  plot.left = 18 + tick_width;
-  // The lines keep at least half of the picture.
-  plot.right = std::max(options.width - (label_count > 0 ? label_width + 22 : 24),
-                        plot.left + options.width / 2.0);
-  const double width =
-      std::max<double>(options.width, plot.right + (label_count > 0 ? label_width + 22 : 24));
-  const int x_count = std::max(2, static_cast<int>((plot.right - plot.left) / 80));
-  const auto x_ticks = linear_ticks(plot.x.low, plot.x.high, x_count);
+  frame.left = 18 + tick_width;
+  frame.right = extent.label_count > 0 ? extent.label_width + 22 : 24;
+  return frame;
+}
 
-  std::string picture = svg::open(width, height, titled ? options.title : "line chart");
-  if (titled) {
+std::string chart_svg(const Chart& chart, const Extent& extent, Frame frame) {
+  const auto& [series, options] = chart;
+  Plot& plot = frame.plot;
+  plot.left = frame.left;
+  // The lines keep at least half of the picture.
+  plot.right = std::max(options.width - frame.right, plot.left + options.width / 2.0);
+  const double width = std::max<double>(options.width, plot.right + frame.right);
+  const double beside = extent.whole_x && extent.x.low == extent.x.high ? 1 : 0;
+  plot.x = padded_range(extent.x.low - beside, extent.x.high + beside, false);
+  const int x_count = std::max(2, static_cast<int>((plot.right - plot.left) / 80));
+  const auto x_ticks = linear_ticks(plot.x.low, plot.x.high, x_count, extent.whole_x);
+
+  std::string picture =
+      svg::open(width, frame.height, options.title.empty() ? "line chart" : options.title);
+  if (!options.title.empty()) {
     picture += fmt::format(
         "<text x=\"12\" y=\"26\" font-size=\"15\" font-weight=\"600\" fill=\"{}\">{}</text>\n",
         svg::ink, html_escape(options.title));
   }
-  if (y_labelled) {
+  if (const std::string label = y_label(options); !label.empty()) {
     picture += fmt::format("<text x=\"12\" y=\"{}\" fill=\"{}\">{}</text>\n", px(plot.top - 14),
-                           svg::faint_ink, html_escape(options.y_label));
+                           svg::faint_ink, html_escape(label));
   }
   if (!options.x_label.empty()) {
     picture += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"{}\">{}</text>\n",
-                           px((plot.left + plot.right) / 2), px(height - 12), svg::faint_ink,
+                           px((plot.left + plot.right) / 2), px(frame.height - 12), svg::faint_ink,
                            html_escape(options.x_label));
   }
-  picture += grid_svg(plot, x_ticks, y_ticks);
+  picture += grid_svg(plot, x_ticks, frame.y.ticks);
   const auto colour = [](size_t i) { return palette[i % palette.size()]; };
   const auto dash = [](size_t i) { return dashes[i / palette.size() % dashes.size()]; };
   for (size_t i = 0; i < series.size(); ++i) {
@@ -287,6 +316,38 @@ std::string line_chart_svg(const std::vector<Series>& series, const ChartOptions
     picture += label_svg(series[i], plot.right + 8, at, colour(i), dash(i));
   }
   return picture + "</svg>\n";
+}
+
+}  // namespace
+
+bool is_drawable(double value) { return std::abs(value) < drawable; }
+
+std::vector<std::string> line_charts_svg(const std::vector<Chart>& charts) {
+  std::vector<Extent> extents;
+  std::vector<Frame> frames;
+  Extent shared;
+  double left = 0, right = 0;
+  for (const Chart& chart : charts) {
+    const Extent& extent = extents.emplace_back(extent_of(chart.series, chart.options));
+    const Frame& frame = frames.emplace_back(frame_of(extent, chart.options));
+    shared.x = together(shared.x, extent.x);
+    shared.whole_x = shared.whole_x && extent.whole_x;
+    left = std::max(left, frame.left);
+    right = std::max(right, frame.right);
+  }
+  std::vector<std::string> pictures;
+  for (size_t i = 0; i < charts.size(); ++i) {
+    extents[i].x = shared.x;
+    extents[i].whole_x = shared.whole_x;
+    frames[i].left = left;
+    frames[i].right = right;
+    pictures.push_back(chart_svg(charts[i], extents[i], std::move(frames[i])));
+  }
+  return pictures;
+}
+
+std::string line_chart_svg(const std::vector<Series>& series, const ChartOptions& options) {
+  return line_charts_svg({{series, options}}).front();
 }
 
 }  // namespace heed::train

@@ -8,12 +8,13 @@
 namespace heed::train {
 namespace {
 
-// The rules for figure.alignment belong to alignments_section.
+// The rules for alignments belong to alignments_section, those for charts to curve_sections. A
+// caption is as wide as its picture.
 constexpr std::string_view style = R"css(
 :root { color-scheme: light dark; --ink: #1f2430; --faint: #667085; --line: #d9dee7; --page: #fff;
   --mark: #d55e00; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ef; --faint: #9aa4b5; --line: #3a4252; --page: #14171d; } }
+  :root { --ink: #e6e9ef; --faint: #9aa4b5; --line: #3a4252; --page: #141414; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 76rem; color: var(--ink);
   background: var(--page); line-height: 1.5;
@@ -29,7 +30,13 @@ th, td { padding: .35rem .9rem .35rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); unicode-bidi: plaintext; overflow-wrap: anywhere; }
 th { color: var(--faint); font-weight: 600; }
 td.number, th.number { text-align: right; white-space: nowrap; }
-figure.alignment { margin: 0 0 2.2rem; break-inside: avoid; overflow-x: auto; }
+div.charts { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); }
+div.charts svg { width: 100%; max-width: 48rem; margin: 0; }
+div.alignments { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 1.4rem 2.2rem; }
+figure.alignment { margin: 0; max-width: 100%; min-width: 14rem; break-inside: avoid;
+  overflow-x: auto; }
+figure.alignment figcaption { width: 0; min-width: 100%; }
 figure.alignment svg { max-width: none; margin: 0; }
 figure.alignment svg text.on { font-weight: 700; fill: #b34700; }
 figure.alignment rect.band { fill: none; stroke: var(--mark); stroke-width: 1.5;

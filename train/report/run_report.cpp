@@ -1,18 +1,96 @@
 #include "train/report/run_report.h"
 
-#include <algorithm>
-#include <iterator>
+#include <fmt/format.h>
 
-#include "train/report/chart.h"
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <string_view>
+
 #include "train/report/text_report.h"
 #include "train/report/translation_report.h"
+#include "train/wording.h"
 
 namespace heed::train {
+namespace {
+
+void add_chart(std::vector<Chart>& charts, const std::string& title, const std::string& unit,
+               int64_t last, std::vector<Series> all) {
+  std::erase_if(all, [](const Series& series) { return series.x.empty(); });
+  if (all.empty()) {
+    return;
+  }
+  Chart& chart = charts.emplace_back(Chart{std::move(all), {}});
+  chart.options.title = title;
+  chart.options.x_label = "step";
+  chart.options.y_label = unit;
+  chart.options.x_range = Range{0, static_cast<double>(last)};
+  chart.options.width = 576;
+  chart.options.height = 360;
+}
+
+// "nll 0.0213, BLEU 99.10": of the validation of that step; empty when there was none.
+std::string scores_at(const std::vector<MetricsEvent>& events, int64_t step) {
+  const auto validation = std::find_if(
+      events.rbegin(), events.rend(),
+      [&](const MetricsEvent& event) { return event.event == "validation" && event.step == step; });
+  if (validation == events.rend()) {
+    return "";
+  }
+  struct Score {
+    const char *value, *name, *suffix;
+    int digits;
+  };
+  std::string text;
+  for (const Score& score :
+       {Score{"nll", "nll", "", 4}, Score{"perplexity", "perplexity", "", 3},
+        Score{"bits_per_character", "bits a character", "", 4}, Score{"bleu", "BLEU", "", 2},
+        Score{"chrf", "chrF", "", 2}, Score{"exact", "exact", "%", 2},
+        Score{"alignment_accuracy", "alignment", "%", 2}}) {
+    const double value = shown_value(score.value).scale * validation->value(score.value);
+    if (!std::isnan(value)) {
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", score.name,
+                          fixed(value, score.digits), score.suffix);
+    }
+  }
+  return text;
+}
+
+std::string introduction(const Checkpoint& best, const std::vector<MetricsEvent>& events) {
+  const DataConfig& data = best.config.data;
+  const std::string scores = scores_at(events, best.state.step);
+  return fmt::format(
+      "{}, best checkpoint at step {}\n{}trained on {}, validated on {}", best.config.model.kind,
+      best.state.step, scores.empty() ? "" : fmt::format("{}; ", scores),
+      fmt::join(data.train, " and "),
+      data.validation.empty() ? "nothing" : fmt::format("{}", fmt::join(data.validation, " and ")));
+}
+
+}  // namespace
+
+ShownValue shown_value(const std::string& name) {
+  static const std::map<std::string_view, ShownValue> known = {
+      {"loss", {"Loss", "nats a token, smoothing included"}},
+      {"nll", {"Negative log-likelihood", "nats a token"}},
+      {"perplexity", {"Perplexity", "equally likely tokens"}},
+      {"bits_per_character", {"Bits a character", "bits"}},
+      {"bleu", {"BLEU", "of 100"}},
+      {"chrf", {"chrF", "of 100"}},
+      {"exact", {"Sentences equal to their reference", "%", 100}},
+      {"alignment_accuracy", {"Target words aligned to a true source word", "%", 100}},
+      {"learning_rate", {"Learning rate", "of an update"}},
+      {"gradient_norm", {"Gradient norm", "L2, before clipping"}},
+      {"tokens_per_second", {"Speed", "tokens a second"}}};
+  const auto found = known.find(name);
+  return found == known.end() ? ShownValue{name, name} : found->second;
+}
 
 Series series_of(const std::vector<MetricsEvent>& events, const std::string& event,
-                 const std::string& value, const std::string& name, double scale) {
+                 const std::string& value, const std::string& name) {
   Series series;
   series.name = name;
+  const double scale = shown_value(value).scale;
   for (const MetricsEvent& entry : events) {
     const double number = scale * entry.value(value);
     if (entry.event == event && is_drawable(number)) {
@@ -24,44 +102,49 @@ Series series_of(const std::vector<MetricsEvent>& events, const std::string& eve
   return series;
 }
 
-namespace {
-
-void add_curve(std::vector<Curve>& curves, const std::string& heading, const std::string& y_label,
-               std::vector<Series> all) {
-  std::erase_if(all, [](const Series& series) { return series.x.empty(); });
-  if (!all.empty()) {
-    ChartOptions options;
-    options.x_label = "step";
-    options.y_label = y_label;
-    curves.push_back({heading, line_chart_svg(all, options)});
+int64_t last_step(const std::vector<MetricsEvent>& events) {
+  int64_t last = 0;
+  for (const MetricsEvent& event : events) {
+    last = std::max(last, event.step);
   }
+  return last;
 }
 
-}  // namespace
-
-std::vector<Curve> run_curves(const std::vector<MetricsEvent>& events) {
-  std::vector<Curve> curves;
-  add_curve(curves, "Loss", "nats a token",
-            {series_of(events, "train", "nll", "training"),
-             series_of(events, "validation", "nll", "validation")});
-  add_curve(curves, "Bits a character", "bits",
-            {series_of(events, "validation", "bits_per_character", "validation")});
-  add_curve(curves, "Validation scores", "of 100",
-            {series_of(events, "validation", "bleu", "BLEU"),
-             series_of(events, "validation", "chrf", "chrF"),
-             series_of(events, "validation", "exact", "exact", 100),
-             series_of(events, "validation", "alignment_accuracy", "alignment", 100)});
-  add_curve(curves, "Learning rate", "", {series_of(events, "train", "learning_rate", "rate")});
-  add_curve(curves, "Gradient norm", "", {series_of(events, "train", "gradient_norm", "norm")});
-  return curves;
+std::vector<PageSection> curve_sections(const std::vector<MetricsEvent>& events) {
+  std::vector<Chart> charts;
+  const auto add = [&, last = last_step(events)](const std::string& title, const std::string& unit,
+                                                 std::vector<Series> all) {
+    add_chart(charts, title, unit, last, std::move(all));
+  };
+  const auto add_value = [&](const char* event, const char* value, const char* name) {
+    const ShownValue shown = shown_value(value);
+    add(shown.title, shown.unit, {series_of(events, event, value, name)});
+  };
+  const ShownValue nll = shown_value("nll");
+  add(nll.title, nll.unit,
+      {series_of(events, "train", "nll", "training"),
+       series_of(events, "validation", "nll", "validation")});
+  add_value("validation", "bits_per_character", "validation");
+  add("Validation scores", "of 100",
+      {series_of(events, "validation", "bleu", "BLEU"),
+       series_of(events, "validation", "chrf", "chrF"),
+       series_of(events, "validation", "exact", "exact"),
+       series_of(events, "validation", "alignment_accuracy", "alignment")});
+  add_value("train", "learning_rate", "rate");
+  add_value("train", "gradient_norm", "norm");
+  if (charts.empty()) {
+    return {};
+  }
+  std::string body = "<div class=\"charts\">\n";
+  for (const std::string& chart : line_charts_svg(charts)) {
+    body += chart;
+  }
+  return {{"Curves", body + "</div>"}};
 }
 
 std::string run_report(const std::string& run, const Checkpoint& best,
                        const std::vector<MetricsEvent>& events) {
-  std::vector<PageSection> sections;
-  for (Curve& curve : run_curves(events)) {
-    sections.push_back({curve.heading, std::move(curve.svg)});
-  }
+  std::vector<PageSection> sections = curve_sections(events);
   std::vector<PageSection> shown;
   if (best.config.data.task == "language_model") {
     LanguageModel language_model = restore_language_model(best);
@@ -71,9 +154,7 @@ std::string run_report(const std::string& run, const Checkpoint& best,
     shown = translation_sections(translator);
   }
   std::ranges::move(shown, std::back_inserter(sections));
-  return html_page(
-      run, sections,
-      fmt::format("{}, best checkpoint at step {}", best.config.model.kind, best.state.step));
+  return html_page(run, sections, introduction(best, events));
 }
 
 }  // namespace heed::train

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,20 +12,29 @@
 
 namespace heed::train {
 
-// A value of the events of one kind ("validation", "train"), where it can be drawn.
-HEED_EXPORT Series series_of(const std::vector<MetricsEvent>& events, const std::string& event,
-                             const std::string& value, const std::string& name, double scale = 1);
-
-// The curves of a run: loss (training, validation), learning rate, and the validation scores. Each
-// is one <svg>; a curve without points is left out.
-struct Curve {
-  std::string heading;
-  std::string svg;
+// What a picture calls a value of metrics.jsonl, and what it is counted in.
+struct ShownValue {
+  std::string title, unit;
+  double scale = 1;  // from the event's value to the unit
 };
-HEED_EXPORT std::vector<Curve> run_curves(const std::vector<MetricsEvent>& events);
 
-// The page of a run, called by its folder: curves, and what its best checkpoint makes of its
-// validation corpus.
+// By the name in the events ("nll", "bleu"); a name that is not known is called as it is.
+HEED_EXPORT ShownValue shown_value(const std::string& name);
+
+// A value of the events of one kind ("validation", "train"), where it can be drawn, in its unit.
+HEED_EXPORT Series series_of(const std::vector<MetricsEvent>& events, const std::string& event,
+                             const std::string& value, const std::string& name);
+
+// The last step of any event; 0 when there is none.
+HEED_EXPORT int64_t last_step(const std::vector<MetricsEvent>& events);
+
+// The curves of a run, for a page: loss (training, validation), validation scores, learning rate
+// and gradient norm, all from step 0 to the last. What has no points is left out; empty when
+// nothing has.
+HEED_EXPORT std::vector<PageSection> curve_sections(const std::vector<MetricsEvent>& events);
+
+// The page of a run, called by its folder: what it learned from and the scores of its best
+// checkpoint, curves, and what that checkpoint makes of its validation corpus.
 HEED_EXPORT std::string run_report(const std::string& run, const Checkpoint& best,
                                    const std::vector<MetricsEvent>& events);
 

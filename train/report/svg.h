@@ -3,8 +3,9 @@
 #include <string>
 #include <string_view>
 
-// What the charts and the alignment pictures share. Colours and fonts are attributes: a <style>
-// inside an <svg> would leak into the page around it.
+// What the charts and the alignment pictures share. Colours and fonts are attributes, those of a
+// light page: a <style> inside an <svg> leaks into the page around it. The one there is turns light
+// into dark, hues kept, where the reader prefers that.
 namespace heed::train::svg {
 
 inline constexpr std::string_view font =

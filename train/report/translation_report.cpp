@@ -7,6 +7,7 @@
 #include "core/logging.h"
 #include "data/corpus.h"
 #include "train/evaluation.h"
+#include "train/wording.h"
 
 namespace heed::train {
 namespace {
@@ -76,7 +77,7 @@ std::optional<AlignmentPicture> alignment_picture(const Translator& translator,
                                                   const Translation& translation) {
   return picture(
       source_pieces(translator, source), translation.pieces, translation.attention,
-      fmt::format("{}  →  {}  (score {:.3f})", source, translation.text, translation.score));
+      fmt::format("{}  →  {}  (score {})", source, translation.text, fixed(translation.score, 3)));
 }
 
 std::optional<AlignmentPicture> alignment_picture(
