@@ -1,5 +1,6 @@
 #include "train/bench/growth.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/threads.h"
@@ -7,6 +8,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/run_program.h"
+#include "tests/train/svg_text.h"
 #include "train/bench/training_workloads.h"
 
 namespace heed::test {
@@ -38,9 +40,11 @@ TEST(Growth, TableGivesMultiplesOfTheSmallestSize) {
 
 TEST(Growth, PictureHoldsBothChartsAndEverySeries) {
   const std::string svg = growth_svg(two_growths());
-  for (const char* text : {"Time a flop", "Memory beyond", "context", "threads"}) {
-    EXPECT_NE(svg.find(text), std::string::npos) << text;
-  }
+  EXPECT_EQ(fmt::format("{}", fmt::join(texts_of(svg), "|")),
+            "Time a flop, the smallest size = 1|times, logarithmic|doublings of the smallest size|"
+            "0|1|2|0.5|0.6|0.7|0.8|0.9|1|2|context|threads|"
+            "Memory beyond model and optimizer, the smallest size = 1|times, logarithmic|"
+            "doublings of the smallest size|0|1|2|1|2|3|4|context|threads");
 }
 
 TEST(Growth, AFailureLeavesTheThreadsAsTheyWere) {

@@ -290,7 +290,7 @@ TEST_F(LanguageModels, LearnAndReport) {
   EXPECT_LT(losses.back(), losses.front() - 0.1);
   const std::string page =
       run_report("runs/text", folder.load_best(), read_metrics(folder.metrics_path()));
-  EXPECT_NE(page.find("<h2>Loss</h2>"), std::string::npos);
+  EXPECT_NE(page.find(">Negative log-likelihood<"), std::string::npos);
   EXPECT_NE(page.find("<h2>Samples</h2>\n<pre>"), std::string::npos) << page.substr(0, 3000);
   EXPECT_EQ(page.find("<h2>Alignments</h2>"), std::string::npos);
 }

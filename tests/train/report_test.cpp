@@ -252,9 +252,9 @@ TEST(Chart, SaysThatAnAxisIsLogarithmicAndGivesItTicks) {
     return std::vector(all.begin() + 3, all.end());  // after it and the two of x
   };
   EXPECT_THAT(labels(1, 10000), ElementsAre("1", "100", "10k"));
-  EXPECT_THAT(labels(2, 2), ElementsAre("1", "2", "5"));
+  EXPECT_THAT(labels(2, 2), ElementsAre("1", "2", "3", "4"));
   EXPECT_THAT(labels(0.3, 1.1), ElementsAre("0.2", "0.5", "1", "2"));
-  EXPECT_THAT(labels(0.95, 1.2), ElementsAre("1.0", "1.1", "1.2"));
+  EXPECT_THAT(labels(0.95, 1.2), ElementsAre("1.0", "1.2"));
   ChartOptions options = chart_options("", "", "times", 240, 400);
   options.log_y = true;
   EXPECT_THAT(texts_of(line_chart_svg({{"", {0, 1}, {0.3, 1.1}, false}}, options)),
@@ -272,7 +272,7 @@ TEST(Chart, CountsInWholeNumbers) {
   EXPECT_THAT(x_of({150}), ElementsAre("149", "150", "151"));
   EXPECT_THAT(x_of({1, 2}), ElementsAre("1", "2"));
   EXPECT_THAT(x_of({1, 2.5}), ElementsAre("1.0", "1.5", "2.0", "2.5"));
-  EXPECT_THAT(x_of({9e18}), ElementsAre("8e18", "9e18", "1e19"));
+  EXPECT_THAT(x_of({9e18}), ElementsAre("8.5e18", "9e18", "9.5e18"));
 }
 
 TEST(Chart, ThoseOfAPageShareTheirXAndTheirWidth) {
@@ -282,8 +282,7 @@ TEST(Chart, ThoseOfAPageShareTheirXAndTheirWidth) {
                                        {{{"", {20, 30}, {1e-3, 2e-3}, false}}, unnamed}});
   ASSERT_THAT(charts, SizeIs(2));
   EXPECT_EQ(test::grid_across(charts[0]), test::grid_across(charts[1]));
-  EXPECT_THAT(texts_of(charts[1]),
-              ElementsAre("0", "10", "20", "30", "40", "0.0010", "0.0015", "0.0020"));
+  EXPECT_THAT(texts_of(charts[1]), ElementsAre("0", "20", "40", "0.0010", "0.0015", "0.0020"));
 }
 
 TEST(Chart, LeavesGaps) {

@@ -49,7 +49,7 @@ TEST(RunReport, CurvesOfFewPointsShareTheirSteps) {
                           "0", "10", "20", "30", "40", "50", "alignment", "BLEU"));
   EXPECT_THAT(test::texts_of(charts[2]),
               ElementsAre("Learning rate", "of an update", "step", "0", "50", "100", "150", "200",
-                          "9.0e-6", "9.5e-6", "1.0e-5", "1.1e-5", "1.1e-5", "rate"));
+                          "9e-6", "9.5e-6", "1e-5", "1.05e-5", "1.1e-5", "rate"));
   EXPECT_THAT(test::texts_of(charts[3]),
               ElementsAre("Gradient norm", "L2, before clipping", "step", "0", "50", "100", "150",
                           "200", "3.6", "3.8", "4.0", "4.2", "4.4", "norm"));
@@ -77,7 +77,9 @@ TEST_F(TinyRunReport, BeginsWithScoresAndCorpora) {
 
 TEST_F(TinyRunReport, TheScoreOfASentenceIsNoNegativeZero) {
   const Translator translator = restore_translator(RunFolder(*folder_ / "runs/tiny").load_best());
-  Translation translation{"le chat", {"le", "chat"}};
+  Translation translation;
+  translation.text = "le chat";
+  translation.pieces = {"le", "chat"};
   translation.score = -1e-5;
   translation.attention = {{1, 0, 0}, {0, 1, 0}};
   const auto picture = alignment_picture(translator, "the cat", translation);

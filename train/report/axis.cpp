@@ -114,11 +114,12 @@ Axis log_axis(Range range, int count) {
   }
   const double decades = std::log10(range.high / range.low);
   const int stride = std::max(1, static_cast<int>(std::ceil(decades / std::max(count, 1))));
+  constexpr int fewest = 4;    // rather close together than a range moved out by decades
   std::vector<double> values;  // from at or below the range to at or above it
   for (const std::vector<double>& multiples :
        {std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 5, 7}, {1, 2, 5}, {1}}) {
     values = log_values(range, multiples, stride);
-    if (static_cast<int>(values.size()) <= count + 1) {
+    if (static_cast<int>(values.size()) <= std::max(count + 1, fewest)) {
       break;
     }
   }
