@@ -110,8 +110,8 @@ std::string_view repaired(std::string_view line, int64_t number, const std::stri
     return line;
   }
   HEED_CHECK_INPUT(policy == InvalidUtf8::replace, "data",
-                   "{}:{}: byte {} of the line, 0x{:02X}, is no UTF-8; convert the file "
-                   "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"",
+                   "{}:{}: byte {} of the line, 0x{:02X}, is no UTF-8; convert it "
+                   "(iconv -f LATIN1 -t UTF-8), or train with data.invalid_utf8 = \"replace\"",
                    name, number, *invalid + 1, static_cast<unsigned char>(line[*invalid]));
   replaced = replace_invalid_utf8(line, repairs.replaced);
   return replaced;

@@ -104,8 +104,8 @@ TEST_F(Corpora, ACorpusOfNothingIsAnError) {
 TEST_F(Corpora, InvalidUtf8FollowsTheOption) {
   const std::string file = write("latin.tsv", "coffee\tcaf\xE9\n");
   EXPECT_EQ(loading({file}),
-            "[data] latin.tsv:1: byte 11 of the line, 0xE9, is no UTF-8; convert the file "
-            "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"");
+            "[data] latin.tsv:1: byte 11 of the line, 0xE9, is no UTF-8; convert it "
+            "(iconv -f LATIN1 -t UTF-8), or train with data.invalid_utf8 = \"replace\"");
   CaptureStderr();
   const PairCorpus corpus =
       load_pair_corpus({file}, Split::train, {.invalid_utf8 = InvalidUtf8::replace});

@@ -76,11 +76,11 @@ TEST_F(TextFiles, AByteOrderMarkIsRemovedAtTheStartAlone) {
 
 TEST_F(TextFiles, InvalidUtf8IsNamedByLineAndByte) {
   EXPECT_EQ(reading("corpus.tsv", "fine\tbien\ncaf\xE9\tcoffee\n"),
-            "[data] corpus.tsv:2: byte 4 of the line, 0xE9, is no UTF-8; convert the file "
-            "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"");
+            "[data] corpus.tsv:2: byte 4 of the line, 0xE9, is no UTF-8; convert it "
+            "(iconv -f LATIN1 -t UTF-8), or train with data.invalid_utf8 = \"replace\"");
   EXPECT_EQ(reading("cut.txt", "a\xE2\x82"),
-            "[data] cut.txt:1: byte 2 of the line, 0xE2, is no UTF-8; convert the file "
-            "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"");
+            "[data] cut.txt:1: byte 2 of the line, 0xE2, is no UTF-8; convert it "
+            "(iconv -f LATIN1 -t UTF-8), or train with data.invalid_utf8 = \"replace\"");
 }
 
 TEST_F(TextFiles, InvalidUtf8IsReplacedCountedAndSaidWhenAskedFor) {
@@ -193,8 +193,8 @@ TEST_F(TextFiles, BytesAtHandAreReadTheSameWayAndMayBeNone) {
   EXPECT_THAT(parse_text("one\r\ntwo", "standard input").lines, ElementsAre("one", "two"));
   EXPECT_THAT(parse_text("", "standard input").lines, IsEmpty());
   EXPECT_EQ(refusal([] { parse_text("ok\n\xFF\n", "standard input"); }),
-            "[data] standard input:2: byte 1 of the line, 0xFF, is no UTF-8; convert the file "
-            "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"");
+            "[data] standard input:2: byte 1 of the line, 0xFF, is no UTF-8; convert it "
+            "(iconv -f LATIN1 -t UTF-8), or train with data.invalid_utf8 = \"replace\"");
 }
 
 // A file is read a megabyte at a time: lines end, and characters lie, on either side of each seam.

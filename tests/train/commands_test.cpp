@@ -72,9 +72,10 @@ TEST_F(Commands, UnreadableCorpora) {
   expect_corpus_refused("\n <!DOCTYPE html><html>",
                         "[data] bad.tsv is an HTML page, UTF-8 text is expected; download the file "
                         "itself, not the page that shows it\n");
-  expect_corpus_refused("a\tb\nc\td\xE9!\n",
-                        "[data] bad.tsv:2: byte 4 of the line, 0xE9, is no UTF-8; convert the file "
-                        "(iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = \"replace\"\n");
+  expect_corpus_refused(
+      "a\tb\nc\td\xE9!\n",
+      "[data] bad.tsv:2: byte 4 of the line, 0xE9, is no UTF-8; convert it "
+      "(iconv -f LATIN1 -t UTF-8), or train with data.invalid_utf8 = \"replace\"\n");
   expect_corpus_refused("a\tb\rc\td\r",
                         "[data] bad.tsv is text whose lines end with CR alone, UTF-8 text is "
                         "expected; convert it: tr '\\r' '\\n'\n");

@@ -91,7 +91,7 @@ TEST_F(TranslateCommand, GivesNLinesForEach) {
 
 TEST_F(TranslateCommand, NamesTheLineOfStandardInput) {
   const std::string advice =
-      "is no UTF-8; convert the file (iconv -f LATIN1 -t UTF-8), or set data.invalid_utf8 = "
+      "is no UTF-8; convert it (iconv -f LATIN1 -t UTF-8), or train with data.invalid_utf8 = "
       "\"replace\"\n";
   expect_refused({"translate", "runs/tiny"},
                  "[data] standard input:1: byte 2 of the line, 0xE9, " + advice, "a\xE9\nb\n");
@@ -123,8 +123,8 @@ TEST_F(TranslateCommand, ALineThatCannotBeReadEndsTheWork) {
               "[translate] warning: 1 of 5 source tokens are not in the vocabulary; the first is "
               "'zyx' in line 2 of " +
                   name + "\n[translate] 2 alignments: " + input + ".html\n[data] " + name +
-                  ":3: byte 1 of the line, 0xFF, is no UTF-8; convert the file (iconv -f LATIN1 "
-                  "-t UTF-8), or set data.invalid_utf8 = \"replace\"\n");
+                  ":3: byte 1 of the line, 0xFF, is no UTF-8; convert it (iconv -f LATIN1 "
+                  "-t UTF-8), or train with data.invalid_utf8 = \"replace\"\n");
   }
 }
 
