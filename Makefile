@@ -51,27 +51,32 @@ test-preset:
 # Whole models by finite differences, graphs of a million nodes, the proof that gradcheck notices wrong backwards: what
 # they are made of is tested.
 SLOW_WHEN_EMULATED := WrongBackwardTest|AsAWhole|EveryCombinationOfOptionsLearns|AWideBeamFindsTheBest|DepthCostsNoStack|DeepGraphIsDestroyed
-# What is the same for any number of threads is tested without the sanitizers.
-SLOW_WHEN_SANITIZED := DependOnTheThreads|AnyNumberOfThreads|TopK.MatchesASortOfManyRows
+# The same under the sanitizers: whole layers and long decoding; what is the same for any number of threads.
+SLOW_WHEN_SANITIZED := TransformerLayerTest.PassesGradcheck|ASentenceDoesNotSeeItsNeighbours|TrainingMemory|AttentionMemory|DependOnTheThreads|AnyNumberOfThreads|TopK.MatchesASortOfManyRows
+# Kernels, and what stands on them.
+DEVICE_ROOMS := emulator|kernels|autograd|nn|golden
 
-test-emulated: ## the tests with the CUDA kernels, on a device that the CPU plays
-	@$(MAKE) --no-print-directory test-on-emulator PRESET=emulated ORDERS=forward SLOW='$(SLOW_WHEN_EMULATED)'
+test-emulated: ## the tests with the CUDA kernels, on a device that the CPU plays, in every order of a block's threads
+	@$(MAKE) --no-print-directory build-on-emulator PRESET=emulated
+	@for order in forward reverse shuffled; do \
+	  export HEED_EMULATOR_ORDER=$$order; \
+	  ctest --preset emulated -j $(JOBS) -L '^($(DEVICE_ROOMS))$$' -E '$(SLOW_WHEN_EMULATED)' && \
+	  ctest --preset emulated -j $(JOBS) -L '^train$$' -R DeviceTraining || exit 1; \
+	done
 
-test-emulated-sanitized: ## the same in every order of a block's threads, under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory test-on-emulator PRESET=emulated-sanitized ORDERS='forward reverse shuffled' \
-	  SLOW='$(SLOW_WHEN_EMULATED)|$(SLOW_WHEN_SANITIZED)'
+test-emulated-sanitized: ## the same under AddressSanitizer and UndefinedBehaviorSanitizer, the kernels in every order
+	@$(MAKE) --no-print-directory build-on-emulator PRESET=emulated-sanitized
+	@ctest --preset emulated-sanitized -j $(JOBS) -L '^($(DEVICE_ROOMS))$$' -E '$(SLOW_WHEN_EMULATED)|$(SLOW_WHEN_SANITIZED)'
+	@ctest --preset emulated-sanitized -j $(JOBS) -L '^train$$' -R DeviceTraining
+	@for order in reverse shuffled; do \
+	  HEED_EMULATOR_ORDER=$$order ctest --preset emulated-sanitized -j $(JOBS) -L '^(emulator|kernels)$$' -E '$(SLOW_WHEN_SANITIZED)' || exit 1; \
+	done
 
-# Kernels, gradients and all that stands on them, down to fifty steps of each kind of model.
-.PHONY: test-on-emulator
-test-on-emulator:
+.PHONY: build-on-emulator
+build-on-emulator:
 	@cmake/install_packages.sh build tests emulated
 	@cmake --preset $(PRESET) -DHEED_BUILD_TESTS=ON -DHEED_BUILD_EXAMPLES=OFF -DHEED_BUILD_BENCH=OFF -DHEED_WERROR=$(or $(WERROR),OFF)
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target $(patsubst %,heed_%_tests,emulator kernels autograd nn golden train)
-	@for order in $(ORDERS); do \
-	  export HEED_EMULATOR_ORDER=$$order; \
-	  ctest --preset $(PRESET) -j $(JOBS) -L '^(emulator|kernels|autograd|nn|golden)$$' -E '$(SLOW)' && \
-	  ctest --preset $(PRESET) -j $(JOBS) -L '^train$$' -R DeviceTraining || exit 1; \
-	done
 
 install: build ## install the program and the library under PREFIX (/usr/local)
 	@cmake --install build/release --prefix $(PREFIX)
