@@ -18,7 +18,6 @@ std::string absolute(const RunFolder& folder) {
 
 }  // namespace
 
-// Throws InputError listing every key whose change would break an exact continuation.
 void check_same_config(const Config& saved, const Config& asked, const std::string& folder) {
   std::string refused;
   bool may_branch = true;

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "kernels/precision.h"
 #include "tests/kernels/attention_problem.h"
+#include "tests/kernels/tensor_cores.h"
 
 // Attention on tensor cores, where the device that is tested has them, against f64 on the CPU.
 namespace heed::kernels::test {
@@ -17,17 +16,7 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-class AttentionBf16 : public testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      set_precision(default_device(), Precision::bf16);
-    } catch (const InputError& lacking) {
-      GTEST_SKIP() << lacking.what();
-    }
-  }
-  void TearDown() override { set_precision(default_device(), Precision::float32); }
-};
+class AttentionBf16 : public OnTensorCores {};
 
 // The same in f64 on the CPU, its inputs as they are or rounded to bf16.
 AttentionProblem in_f64(const AttentionProblem& p, bool rounded) {

@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "kernels/precision.h"
-#include "tests/kernels/support.h"
+#include "tests/kernels/tensor_cores.h"
 #include "tests/support/error_of.h"
 
 // Products of operands rounded to bf16 or TF32, where the device that is tested has them.
@@ -22,17 +20,8 @@ double rounded(double x, int bits) {
   return std::nearbyint(x / unit) * unit;
 }
 
-class PrecisionTest : public testing::Test {
+class PrecisionTest : public OnTensorCores {
  protected:
-  void SetUp() override {
-    try {
-      set_precision(default_device(), Precision::bf16);
-    } catch (const InputError& lacking) {
-      GTEST_SKIP() << lacking.what();
-    }
-  }
-  void TearDown() override { set_precision(default_device(), Precision::float32); }
-
   static Tensor product(Precision precision, const Tensor& a, const Tensor& b) {
     Shape shape = a.shape();
     shape[a.rank() - 1] = b.dim(-1);

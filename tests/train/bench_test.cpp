@@ -88,6 +88,20 @@ TEST(Bench, DrawsPicturesAlone) {
             "[heed] --growth is growth.png: a name ending in .svg (a picture) is expected\n");
 }
 
+TEST(Bench, PrecisionIsThatOfACard) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const char* precision) {
+    const Outcome outcome =
+        Program(folder, {"bench", "gpt-small", "--precision", precision}, "").wait();
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  EXPECT_EQ(refused("bf17"),
+            "[heed] --precision is bf17, \"float32\" or \"tf32\" or \"bf16\" is expected\n");
+  EXPECT_EQ(refused("bf16"),
+            "[device] the cpu computes in float32 alone: tf32 and bf16 are for graphics cards\n");
+}
+
 TEST(Bench, NamesTheNearestPreset) {
   const TemporaryFolder folder;
   const Outcome outcome = Program(folder, {"bench", "gpt-smal"}, "").wait();
