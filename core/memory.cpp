@@ -34,6 +34,21 @@ SizeClass size_class(size_t bytes) {
   return {exponent * 4 + step, rounded};
 }
 
+// Here all is done at once.
+class CpuReadback final : public Readback {
+ public:
+  explicit CpuReadback(size_t bytes) : copy_(bytes) {}
+
+  void begin(const void* device, size_t bytes) override {
+    HEED_ASSERT(bytes <= copy_.size(), "{} of {}", bytes, copy_.size());
+    std::memcpy(copy_.data(), device, bytes);
+  }
+  const void* wait() override { return copy_.data(); }
+
+ private:
+  std::vector<std::byte> copy_;
+};
+
 class CpuMemory final : public DeviceMemory {
  public:
   void* allocate(size_t bytes) override {
@@ -72,6 +87,9 @@ class CpuMemory final : public DeviceMemory {
   }
   void copy_to_host(void* host, const void* device, size_t bytes) override {
     copy_from_host(host, device, bytes);
+  }
+  std::unique_ptr<Readback> make_readback(size_t bytes) override {
+    return std::make_unique<CpuReadback>(bytes);
   }
   void zero(void* device, size_t bytes) override { std::memset(device, 0, bytes); }
 

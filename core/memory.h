@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "core/device.h"
 #include "core/export.h"
@@ -13,6 +14,17 @@ struct MemoryStatistics {
   int64_t peak_in_use = 0;   // since the start or reset_peak
   int64_t reserved = 0;      // bytes held from the system: in use and cached
   int64_t system_calls = 0;  // how often the system was asked for memory
+  int64_t host_waits = 0;    // for all that a device was given; of the cpu always 0
+};
+
+// A copy to the host that is made while the host goes on.
+class HEED_EXPORT Readback {
+ public:
+  virtual ~Readback() = default;
+  // Asks for what `device` holds once all is done that its device was given until now.
+  virtual void begin(const void* device, size_t bytes) = 0;
+  // The copy, until the next begin(). Waits for it alone, not for what the device was given since.
+  virtual const void* wait() = 0;
 };
 
 // The memory of one device. Blocks are cached by size class, so that a training step asks the
@@ -26,6 +38,8 @@ class HEED_EXPORT DeviceMemory {
   virtual void deallocate(void* pointer, size_t bytes) noexcept = 0;
   virtual void copy_from_host(void* device, const void* host, size_t bytes) = 0;
   virtual void copy_to_host(void* host, const void* device, size_t bytes) = 0;
+  // For copies of at most `bytes`.
+  virtual std::unique_ptr<Readback> make_readback(size_t bytes) = 0;
   virtual void zero(void* device, size_t bytes) = 0;
   virtual MemoryStatistics statistics() const = 0;
   virtual void reset_peak() = 0;

@@ -44,7 +44,7 @@ enum class ReduceOp : uint8_t { sum, maximum };
 
 // A parameter, its gradient, and what its optimizer keeps: SGD the velocity, Adam m and v, Adadelta
 // the averages of squares and of squared steps. Dense; the parameters of a call have one dtype. The
-// gradient that the rules below speak of is gradient_scale g.
+// gradient that the rules below speak of is gradient_scale g; where that is NaN nothing changes.
 struct Updated {
   Tensor p, g, first, second;
 };
@@ -52,19 +52,19 @@ struct Updated {
 // AdamW (Loshchilov & Hutter 2019, algorithm 2); Adam with L2 when decoupled is false
 // (Kingma & Ba 2015). step counts from 1.
 struct AdamStep {
-  double gradient_scale, learning_rate, beta1, beta2, epsilon, weight_decay;
+  double learning_rate, beta1, beta2, epsilon, weight_decay;
   bool decoupled;
   int64_t step;
 };
 
 // Adadelta (Zeiler 2012, algorithm 1), times learning_rate.
 struct AdadeltaStep {
-  double gradient_scale, learning_rate, rho, epsilon, weight_decay;
+  double learning_rate, rho, epsilon, weight_decay;
 };
 
 // v = momentum v + g; p -= learning_rate v.
 struct SgdStep {
-  double gradient_scale, learning_rate, momentum, weight_decay;
+  double learning_rate, momentum, weight_decay;
 };
 
 // Of scaled dot-product attention. Query l sees keys s <= l + S - L when causal; dropout p keeps
@@ -118,8 +118,8 @@ class HEED_EXPORT Backend {
   // The k largest of each row, NaN first, then the largest number, equal ones by index. x (N, V)
   // dense; values (N, k); indices (N, k) i32.
   virtual void top_k(const Tensor& x, const Tensor& values, const Tensor& indices) = 0;
-  // y (1) f64: the sum of all squares of all xs, added up in f64. xs: dense, of one dtype.
-  virtual void sum_of_squares(std::span<const Tensor> xs, const Tensor& y) = 0;
+  // y[i] = the sum of the squares of xs[i], added up in f64. xs: dense, of one dtype; y (n) f64.
+  virtual void sums_of_squares(std::span<const Tensor> xs, const Tensor& y) = 0;
   // y (1) boolean: no inf and no NaN. x: any.
   virtual void all_finite(const Tensor& x, const Tensor& y) = 0;
 
@@ -251,10 +251,22 @@ class HEED_EXPORT Backend {
   // The gradient goes to the larger one, to the first of equals. x, dx (N, 2C), dy (N, C) dense.
   virtual void max_pairs_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
 
-  // --- optimizers: each parameter with its states, in place -------------------------------------
-  virtual void sgd_step(const SgdStep& step, std::span<const Updated> parameters) = 0;
-  virtual void adam_step(const AdamStep& step, std::span<const Updated> parameters) = 0;
-  virtual void adadelta_step(const AdadeltaStep& step, std::span<const Updated> parameters) = 0;
+  // --- updates of parameters --------------------------------------------------------------------
+  // sums[i] += terms[i]: scalars of one floating dtype, at most 8; sums (n) f64, dense.
+  virtual void add_scalars(std::span<const Tensor> terms, const Tensor& sums) = 0;
+  // Of gradients that are sums over `tokens`, squares (n) being their sums of squares: norm =
+  // sqrt(sum(squares)) / tokens, and scale, which makes them those of the mean, of a norm of at most
+  // `clip` where that is not 0. NaN for a scale unless norm and losses (m) are finite. All f64,
+  // dense; scale and norm scalars.
+  virtual void gradient_scale(const Tensor& squares, const Tensor& losses, double tokens,
+                              double clip, const Tensor& scale, const Tensor& norm) = 0;
+  // Each parameter with its states, in place. gradient_scale: f64 scalar.
+  virtual void sgd_step(const SgdStep& step, const Tensor& gradient_scale,
+                        std::span<const Updated> parameters) = 0;
+  virtual void adam_step(const AdamStep& step, const Tensor& gradient_scale,
+                         std::span<const Updated> parameters) = 0;
+  virtual void adadelta_step(const AdadeltaStep& step, const Tensor& gradient_scale,
+                             std::span<const Updated> parameters) = 0;
 };
 
 // The backend of a device. Throws InputError when this build or machine lacks it.

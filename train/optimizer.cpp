@@ -1,6 +1,5 @@
 #include "train/optimizer.h"
 
-#include <cmath>
 #include <vector>
 
 #include "autograd/autograd.h"
@@ -13,16 +12,15 @@ namespace {
 class Sgd final : public Optimizer {
  public:
   Sgd(const TrainConfig& config, std::vector<NamedTensor> parameters)
-      : Optimizer(config, std::move(parameters)), step_{1, 0, config.momentum, 0} {}
+      : Optimizer(config, std::move(parameters)), step_{0, config.momentum, 0} {}
 
  private:
   std::vector<std::string> state_names() const override { return {"velocity"}; }
   void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
-              double gradient_scale, double weight_decay) override {
-    step_.gradient_scale = gradient_scale;
+              const Tensor& gradient_scale, double weight_decay) override {
     step_.learning_rate = learning_rate;
     step_.weight_decay = weight_decay;
-    kernels::backend(parameters.front().p).sgd_step(step_, parameters);
+    kernels::backend(parameters.front().p).sgd_step(step_, gradient_scale, parameters);
   }
   kernels::SgdStep step_;
 };
@@ -31,17 +29,16 @@ class Adam final : public Optimizer {
  public:
   Adam(const TrainConfig& config, std::vector<NamedTensor> parameters, bool decoupled)
       : Optimizer(config, std::move(parameters)),
-        step_{1, 0, config.beta1, config.beta2, config.epsilon, 0, decoupled, 0} {}
+        step_{0, config.beta1, config.beta2, config.epsilon, 0, decoupled, 0} {}
 
  private:
   std::vector<std::string> state_names() const override { return {"m", "v"}; }
   void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
-              double gradient_scale, double weight_decay) override {
-    step_.gradient_scale = gradient_scale;
+              const Tensor& gradient_scale, double weight_decay) override {
     step_.learning_rate = learning_rate;
     step_.weight_decay = weight_decay;
     step_.step = steps();
-    kernels::backend(parameters.front().p).adam_step(step_, parameters);
+    kernels::backend(parameters.front().p).adam_step(step_, gradient_scale, parameters);
   }
   kernels::AdamStep step_;
 };
@@ -49,16 +46,15 @@ class Adam final : public Optimizer {
 class Adadelta final : public Optimizer {
  public:
   Adadelta(const TrainConfig& config, std::vector<NamedTensor> parameters)
-      : Optimizer(config, std::move(parameters)), step_{1, 0, config.rho, config.epsilon, 0} {}
+      : Optimizer(config, std::move(parameters)), step_{0, config.rho, config.epsilon, 0} {}
 
  private:
   std::vector<std::string> state_names() const override { return {"squares", "steps"}; }
   void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
-              double gradient_scale, double weight_decay) override {
-    step_.gradient_scale = gradient_scale;
+              const Tensor& gradient_scale, double weight_decay) override {
     step_.learning_rate = learning_rate;
     step_.weight_decay = weight_decay;
-    kernels::backend(parameters.front().p).adadelta_step(step_, parameters);
+    kernels::backend(parameters.front().p).adadelta_step(step_, gradient_scale, parameters);
   }
   kernels::AdadeltaStep step_;
 };
@@ -79,7 +75,13 @@ void Optimizer::make_states() {
   }
 }
 
-void Optimizer::step(double learning_rate, double gradient_scale) {
+void Optimizer::step(double learning_rate) {
+  if (!parameters_.empty()) {
+    step(learning_rate, Tensor::full({}, 1, DType::f64, parameters_.front().tensor.device()));
+  }
+}
+
+void Optimizer::step(double learning_rate, const Tensor& gradient_scale) {
   make_states();
   ++steps_;
   // A device takes many parameters in one launch, those that decay and those that do not.
@@ -151,21 +153,6 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config,
   }
   HEED_ASSERT(config.optimizer == "adam" || config.optimizer == "adamw", "{}", config.optimizer);
   return std::make_unique<Adam>(config, std::move(parameters), config.optimizer == "adamw");
-}
-
-double gradient_norm(const std::vector<NamedTensor>& parameters) {
-  std::vector<Tensor> gradients;
-  for (const NamedTensor& parameter : parameters) {
-    if (const Tensor grad = gradient(parameter.tensor); grad.defined()) {
-      gradients.push_back(grad);
-    }
-  }
-  if (gradients.empty()) {
-    return 0;
-  }
-  const Tensor squares = Tensor::empty({1}, DType::f64, gradients.front().device());
-  kernels::backend(squares).sum_of_squares(gradients, squares);
-  return std::sqrt(squares.item());
 }
 
 }  // namespace heed::train

@@ -22,9 +22,12 @@ class HEED_EXPORT Optimizer {
         decay_vectors_(config.decay_vectors) {}
   virtual ~Optimizer() = default;
 
-  // One update with this learning rate, by gradients times gradient_scale; steps are counted for
-  // the bias correction of Adam.
-  void step(double learning_rate, double gradient_scale = 1);
+  // One update with this learning rate, by gradients times gradient_scale, an f64 scalar on the
+  // parameters' device; steps are counted for the bias correction of Adam. Where the scale is NaN
+  // nothing changes, and whoever learns of it later calls forget_step().
+  void step(double learning_rate, const Tensor& gradient_scale);
+  void step(double learning_rate);  // by the gradients as they are
+  void forget_step() { --steps_; }
   int64_t steps() const { return steps_; }
 
   // What state() takes once there is one.
@@ -39,7 +42,7 @@ class HEED_EXPORT Optimizer {
   // Its first and, where there is one, second state of each parameter.
   virtual std::vector<std::string> state_names() const = 0;
   virtual void update(const std::vector<kernels::Updated>& parameters, double learning_rate,
-                      double gradient_scale, double weight_decay) = 0;
+                      const Tensor& gradient_scale, double weight_decay) = 0;
 
  private:
   void make_states();
@@ -54,8 +57,5 @@ class HEED_EXPORT Optimizer {
 // As the config says: sgd, adam, adamw or adadelta.
 HEED_EXPORT std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config,
                                                       std::vector<NamedTensor> parameters);
-
-// sqrt(sum of squares) over all gradients, in f64; 0 for none.
-HEED_EXPORT double gradient_norm(const std::vector<NamedTensor>& parameters);
 
 }  // namespace heed::train

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <new>
@@ -15,21 +14,13 @@
 #include "train/branch.h"
 #include "train/machine.h"
 #include "train/metrics.h"
+#include "train/pace.h"
 #include "train/report/progress.h"
 #include "train/run_log.h"
 #include "train/streams.h"
 #include "train/update.h"
 
 namespace heed::train {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 class Trainer::Impl {
  public:
@@ -90,12 +81,13 @@ class Trainer::Impl {
                 folder_.path(), state_.step, key);
       return TrainingEnd::finished;
     }
-    window_start_ = Clock::now();
+    pace_ = Pace(state_.step);
     try {
       while (!state_.finished) {
         run_epoch();
       }
     } catch (const Stopped&) {
+      settle();
       progress_.finish();
       save_rest();
       log::info("run", "stopped at step {}; the same command goes on from here", state_.step);
@@ -225,8 +217,13 @@ class Trainer::Impl {
     const int64_t batches = task_->plan_epoch(shuffle);
     do {
       learning_rate_ = schedule_->learning_rate(state_.step + 1);
-      const Updater::Outcome outcome = updater_->update(state_, batches, learning_rate_);
-      take(outcome);
+      const auto before = updater_->update(state_, batches, learning_rate_);
+      unsaved_ = true;
+      if (best_before_) {  // the best weights could not be saved, and are gone now
+        set_best(*best_before_);
+        best_before_.reset();
+      }
+      take(before);
       if (state_.position >= batches) {
         state_.epoch_random = shuffle.state();
         ++state_.epoch;
@@ -241,38 +238,23 @@ class Trainer::Impl {
 
   bool at_last_step() const { return state_.step >= total_steps_; }
 
-  void take(const Updater::Outcome& outcome) {
-    if (best_before_) {  // the best weights could not be saved, and are gone now
-      set_best(*best_before_);
-      best_before_.reset();
-    }
-    unsaved_ = true;
-    if (outcome.applied) {
-      state_.window_loss += outcome.loss;
-      state_.window_nll += outcome.nll;
-      state_.window_tokens += outcome.tokens;
-    }
-    gradient_norm_ = outcome.gradient_norm;
-    window_seen_tokens_ += outcome.tokens;
-    show_progress(outcome.loss / static_cast<double>(std::max<int64_t>(outcome.tokens, 1)));
-  }
+  // Before whatever looks at the weights or at what was counted of them.
+  void settle() { take(updater_->settle(state_)); }
 
-  struct Pace {
-    double tokens_per_second;
-    double seconds_left;
-  };
-  // As it was in the present log line.
-  Pace pace() const {
-    const double seconds = std::max(seconds_since(window_start_), 1e-9);
-    const auto steps = static_cast<double>(std::max<int64_t>(1, state_.step - window_start_step_));
-    return {static_cast<double>(window_seen_tokens_) / seconds,
-            seconds / steps * static_cast<double>(total_steps_ - state_.step)};
-  }
-
-  void show_progress(double loss) {
-    const Pace now = pace();
+  void take(const std::optional<Updater::Outcome>& outcome) {
+    if (!outcome) {
+      return;
+    }
+    if (outcome->applied) {
+      state_.window_loss += outcome->loss;
+      state_.window_nll += outcome->nll;
+      state_.window_tokens += outcome->tokens;
+    }
+    gradient_norm_ = outcome->gradient_norm;
+    pace_.count(outcome->tokens);
+    const double loss = outcome->loss / static_cast<double>(std::max<int64_t>(outcome->tokens, 1));
     progress_.update({state_.step, total_steps_, epoch_now(), loss, learning_rate_,
-                      now.tokens_per_second, now.seconds_left});
+                      pace_.tokens_per_second(), pace_.seconds_left(state_.step, total_steps_)});
   }
 
   double epoch_now() const {
@@ -280,9 +262,10 @@ class Trainer::Impl {
   }
 
   void log_window() {
+    settle();
     // NaN when no update was applied: there is no loss to tell then.
     const auto tokens = static_cast<double>(state_.window_tokens);
-    const Pace now = pace();
+    const double tokens_per_second = pace_.tokens_per_second();
     progress_.finish();
     const std::string nll = settings().label_smoothing > 0
                                 ? fmt::format("  nll {:.4f}", state_.window_nll / tokens)
@@ -293,7 +276,7 @@ class Trainer::Impl {
     log::info("train",
               "step {}/{}  epoch {:.2f}  {}  lr {:.3g}  |g| {:.3g}  {:.0f} tokens/s  {:.0f} s left",
               state_.step, total_steps_, epoch_now(), loss, learning_rate_, gradient_norm_,
-              now.tokens_per_second, now.seconds_left);
+              tokens_per_second, pace_.seconds_left(state_.step, total_steps_));
     metrics_->write({"train",
                      state_.step,
                      epoch_now(),
@@ -301,16 +284,10 @@ class Trainer::Impl {
                       {"nll", state_.window_nll / tokens},
                       {"learning_rate", learning_rate_},
                       {"gradient_norm", gradient_norm_},
-                      {"tokens_per_second", now.tokens_per_second}}});
+                      {"tokens_per_second", tokens_per_second}}});
     state_.window_loss = state_.window_nll = 0;
     state_.window_tokens = 0;
-    restart_clock();
-  }
-
-  void restart_clock() {
-    window_start_ = Clock::now();
-    window_start_step_ = state_.step;
-    window_seen_tokens_ = 0;
+    pace_ = Pace(state_.step);
   }
 
   void after_update() {
@@ -325,6 +302,9 @@ class Trainer::Impl {
             ? state_.step % settings().checkpoint_every == 0
             : state_.validation_due || (!task_->has_validation() && epoch_ends);
     const bool validate_now = state_.validation_due;
+    if (last || validate_now || checkpoint_now) {
+      settle();
+    }
     const bool is_best = validate_now && validate();
     state_.finished = last || (validate_now && out_of_patience());
     if (!state_.finished && (is_best || checkpoint_now)) {  // run() saves what is finished
@@ -401,7 +381,7 @@ class Trainer::Impl {
     }
     schedule_->after_validation(result.loss);
     state_.schedule = schedule_->state();
-    restart_clock();
+    pace_ = Pace(state_.step);
     const Best found{result.goodness, result.loss, state_.step};
     if (!std::isfinite(found.goodness) || !found.beats(best())) {
       ++state_.stale_validations;
@@ -485,10 +465,7 @@ class Trainer::Impl {
   int64_t total_steps_ = 0;
   double learning_rate_ = 0;
   double gradient_norm_ = 0;
-  // Of the present log line, for its speed:
-  Clock::time_point window_start_ = Clock::now();
-  int64_t window_start_step_ = 0;
-  int64_t window_seen_tokens_ = 0;
+  Pace pace_;  // of the present log line
 };
 
 Trainer::Trainer(const Config& config, const RunFolder& folder, const RunFolder* branch_of)

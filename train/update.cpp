@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "autograd/autograd.h"
 #include "core/error.h"
@@ -14,15 +15,16 @@ Updater::Updater(const TrainConfig& config, Task& task)
     : config_(config),
       task_(task),
       parameters_(task.module().named_parameters()),
-      optimizer_(make_optimizer(config, parameters_)) {}
+      optimizer_(make_optimizer(config, parameters_)),
+      report_(parameters_) {}
 
-Updater::Outcome Updater::update(TrainingState& state, int64_t batches, double learning_rate) {
+std::optional<Updater::Outcome> Updater::update(TrainingState& state, int64_t batches,
+                                                double learning_rate) {
   const int64_t position = state.position;
   const RandomState dropout = default_generator().state();
-  Outcome outcome;
-  std::string wrong;
+  Given given{state.step + 1, 0, ""};
   try {
-    outcome = sum_gradients(state, batches);
+    given.tokens = sum_gradients(state, batches);
   } catch (const Stopped&) {
     state.position = position;
     default_generator().set_state(dropout);
@@ -30,43 +32,63 @@ Updater::Outcome Updater::update(TrainingState& state, int64_t batches, double l
     throw;
   } catch (const NotFinite& op) {
     state.position = std::min(position + config_.accumulate, batches);
-    wrong = op.what();
+    given.wrong = op.what();
   }
+  const std::optional<Outcome> before = settle(state);
   ++state.step;
-  const double scale = 1.0 / static_cast<double>(std::max<int64_t>(outcome.tokens, 1));
-  outcome.gradient_norm = gradient_norm(parameters_) * scale;
-  if (wrong.empty() && !(std::isfinite(outcome.loss) && std::isfinite(outcome.gradient_norm))) {
-    wrong = fmt::format("the {} is not finite{}", std::isfinite(outcome.loss) ? "gradient" : "loss",
-                        first_bad_gradient());
-  }
-  if (wrong.empty()) {
-    const double norm = outcome.gradient_norm;
-    const double clip = config_.clip_norm;
-    optimizer_->step(learning_rate, clip > 0 && norm > clip ? scale * clip / norm : scale);
-    state.skipped_in_a_row = 0;
-    outcome.applied = true;
+  if (given.wrong.empty()) {
+    optimizer_->step(learning_rate, report_.gradient_scale(config_.clip_norm));
   }
   task_.module().clear_gradients();
-  if (outcome.tokens == 0 && wrong.empty()) {
-    log::warning("train", "step {}: its batches hold no token; the loss counts as 0", state.step);
+  unsettled_ = given;
+  return before;
+}
+
+std::optional<Updater::Outcome> Updater::settle(TrainingState& state) {
+  if (!unsettled_) {
+    return std::nullopt;
   }
-  if (!wrong.empty()) {
-    skip(state, fmt::format("step {}: {}", state.step, wrong));
+  Given given = *std::exchange(unsettled_, std::nullopt);
+  Outcome outcome;
+  outcome.tokens = given.tokens;
+  if (given.wrong.empty()) {
+    const UpdateReport::Numbers numbers = report_.wait();
+    outcome.loss = numbers.loss;
+    outcome.nll = numbers.nll;
+    outcome.gradient_norm = numbers.gradient_norm;
+    const bool finite_loss = std::isfinite(numbers.loss);
+    outcome.applied = finite_loss && std::isfinite(numbers.gradient_norm);
+    if (!outcome.applied) {
+      optimizer_->forget_step();
+      given.wrong = fmt::format("the {} is not finite", finite_loss ? "gradient" : "loss");
+      if (!numbers.first_bad_parameter.empty()) {
+        given.wrong += fmt::format("; the first parameter with such a gradient is {}",
+                                   numbers.first_bad_parameter);
+      }
+    }
+  }
+  if (outcome.applied) {
+    state.skipped_in_a_row = 0;
+    if (outcome.tokens == 0) {
+      log::warning("train", "step {}: its batches hold no token; the loss counts as 0", given.step);
+    }
+  } else {
+    skip(state, fmt::format("step {}: {}", given.step, given.wrong));
   }
   return outcome;
 }
 
-Updater::Outcome Updater::sum_gradients(TrainingState& state, int64_t batches) const {
-  Outcome sum;
+int64_t Updater::sum_gradients(TrainingState& state, int64_t batches) {
+  int64_t tokens = 0;
+  report_.begin();
   for (int64_t i = 0; i < config_.accumulate && state.position < batches; ++i) {
     check_stop();
     const BatchLoss batch = task_.loss(state.position++);
     backward(batch.loss);
-    sum.loss += batch.loss.item();  // not before: the host waits for a device here
-    sum.nll += batch.nll.item();
-    sum.tokens += batch.tokens;
+    report_.add(batch);
+    tokens += batch.tokens;
   }
-  return sum;
+  return tokens;
 }
 
 void Updater::skip(TrainingState& state, const std::string& what) const {
@@ -78,15 +100,6 @@ void Updater::skip(TrainingState& state, const std::string& what) const {
              what, state.skipped_in_a_row);
   ++state.skipped_in_a_row;
   log::warning("train", "{}; skipped", what);
-}
-
-std::string Updater::first_bad_gradient() const {
-  for (const NamedTensor& parameter : parameters_) {
-    if (!std::isfinite(gradient_norm({parameter}))) {
-      return fmt::format("; the first parameter with such a gradient is {}", parameter.name);
-    }
-  }
-  return "";
 }
 
 }  // namespace heed::train

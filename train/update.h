@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/export.h"
 #include "train/optimizer.h"
 #include "train/task.h"
+#include "train/update_report.h"
 
 namespace heed::train {
 
@@ -25,21 +27,33 @@ class HEED_EXPORT Updater {
   };
   // Of up to train.accumulate batches from state.position on, `batches` being all of the epoch;
   // position and step move on. Losses are sums until here, so that however the batches were split
-  // the update is the same. Throws Stopped between two batches, with everything as before, and
-  // Error where a loss or gradient is not finite and the config says to stop.
-  Outcome update(TrainingState& state, int64_t batches, double learning_rate);
+  // the update is the same. Returns what became of the update before, as settle() does: the host
+  // looks at it when the device has the next batches to do, and never waits for an idle device.
+  // Throws Stopped between two batches, with everything as before, and what settle() throws.
+  std::optional<Outcome> update(TrainingState& state, int64_t batches, double learning_rate);
+  // Waits for the last update; nothing when its outcome was told already. Throws Error where a loss
+  // or gradient was not finite and the config says to stop.
+  std::optional<Outcome> settle(TrainingState& state);
 
   Optimizer& optimizer() { return *optimizer_; }
 
  private:
-  Outcome sum_gradients(TrainingState& state, int64_t batches) const;
+  // An update that the device was given.
+  struct Given {
+    int64_t step;
+    int64_t tokens;
+    std::string wrong;  // what kept the optimizer from it
+  };
+
+  int64_t sum_gradients(TrainingState& state, int64_t batches);
   void skip(TrainingState& state, const std::string& what) const;
-  std::string first_bad_gradient() const;
 
   const TrainConfig config_;
   Task& task_;
   std::vector<NamedTensor> parameters_;
   std::unique_ptr<Optimizer> optimizer_;
+  UpdateReport report_;
+  std::optional<Given> unsettled_;
 };
 
 }  // namespace heed::train

@@ -253,13 +253,12 @@ void CpuBackend::top_k(const Tensor& x, const Tensor& values, const Tensor& indi
   });
 }
 
-void CpuBackend::sum_of_squares(std::span<const Tensor> xs, const Tensor& y) {
-  double total = 0;
+void CpuBackend::sums_of_squares(std::span<const Tensor> xs, const Tensor& y) {
+  double* sum = y.data<double>();
   for (const Tensor& x : xs) {
-    dispatch_floating("sum_of_squares", x.dtype(),
-                      [&]<typename T>(T) { total += sum_of_squares_of(x.data<T>(), x.numel()); });
+    dispatch_floating("sums_of_squares", x.dtype(),
+                      [&]<typename T>(T) { *sum++ = sum_of_squares_of(x.data<T>(), x.numel()); });
   }
-  *y.data<double>() = total;
 }
 
 void CpuBackend::all_finite(const Tensor& x, const Tensor& y) {

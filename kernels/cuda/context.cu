@@ -57,7 +57,12 @@ class CudaMemory final : public DeviceMemory {
     if (bytes > 0) {
       HEED_CUDA_CALL(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_));
       HEED_CUDA_CALL(cudaStreamSynchronize(stream_));
+      const std::lock_guard lock(mutex_);
+      ++statistics_.host_waits;
     }
+  }
+  std::unique_ptr<Readback> make_readback(size_t bytes) override {
+    return std::make_unique<CudaReadback>(stream_, bytes);
   }
   void zero(void* device, size_t bytes) override {
     if (bytes > 0) {

@@ -28,7 +28,7 @@ class CudaBackend final : public Backend {
   void reduce(ReduceOp op, const Tensor& x, const Tensor& y) override;
   void arg_max(const Tensor& x, const Tensor& y) override;
   void top_k(const Tensor& x, const Tensor& values, const Tensor& indices) override;
-  void sum_of_squares(std::span<const Tensor> xs, const Tensor& y) override;
+  void sums_of_squares(std::span<const Tensor> xs, const Tensor& y) override;
   void all_finite(const Tensor& x, const Tensor& y) override;
   void matmul(const Tensor& a, const Tensor& b, const Tensor& y, double beta) override;
   void linear(const Tensor& x, const Tensor& w, const Tensor& bias, const Tensor& y) override;
@@ -84,9 +84,15 @@ class CudaBackend final : public Backend {
                                    const Tensor& dweight) override;
   void max_pairs(const Tensor& x, const Tensor& y) override;
   void max_pairs_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) override;
-  void sgd_step(const SgdStep& step, std::span<const Updated> parameters) override;
-  void adam_step(const AdamStep& step, std::span<const Updated> parameters) override;
-  void adadelta_step(const AdadeltaStep& step, std::span<const Updated> parameters) override;
+  void add_scalars(std::span<const Tensor> terms, const Tensor& sums) override;
+  void gradient_scale(const Tensor& squares, const Tensor& losses, double tokens, double clip,
+                      const Tensor& scale, const Tensor& norm) override;
+  void sgd_step(const SgdStep& step, const Tensor& gradient_scale,
+                std::span<const Updated> parameters) override;
+  void adam_step(const AdamStep& step, const Tensor& gradient_scale,
+                 std::span<const Updated> parameters) override;
+  void adadelta_step(const AdadeltaStep& step, const Tensor& gradient_scale,
+                     std::span<const Updated> parameters) override;
 
   // Besides the contract.
   void set_precision(Precision precision);

@@ -220,16 +220,17 @@ __global__ void sum_of_squares_kernel(Arrays<T> arrays, double* sums) {
   }
 }
 
-// One block.
-__global__ void sum_kernel(int64_t count, const double* x, double* y) {
-  const double sum = reduce_items(count, 0.0, Plus(), [&](int64_t i) { return x[i]; });
+// A block a row of x.
+__global__ void sum_kernel(int64_t width, const double* x, double* y) {
+  const double* row = x + blockIdx.x * width;
+  const double sum = reduce_items(width, 0.0, Plus(), [&](int64_t i) { return row[i]; });
   if (threadIdx.x == 0) {
-    *y = sum;
+    y[blockIdx.x] = sum;
   }
 }
 
 template <typename T>
-void sum_of_squares_for(std::span<const Tensor> xs, const Tensor& y) {
+void sums_of_squares_for(std::span<const Tensor> xs, const Tensor& y) {
   constexpr int64_t elements_a_block = 1 << 13;
   int64_t largest = 1;
   for (const Tensor& x : xs) {
@@ -250,8 +251,7 @@ void sum_of_squares_for(std::span<const Tensor> xs, const Tensor& y) {
             dim3(block_size(largest))},
            launched, sums.data() + begin * blocks);
   }
-  launch(sum_kernel, {dim3(1), dim3(block_size(arrays * blocks))}, arrays * blocks, sums.data(),
-         y.data<double>());
+  launch(sum_kernel, block_a_row(arrays, blocks), blocks, sums.data(), y.data<double>());
 }
 
 template <typename T>
@@ -298,9 +298,9 @@ void CudaBackend::top_k(const Tensor& x, const Tensor& values, const Tensor& ind
   });
 }
 
-void CudaBackend::sum_of_squares(std::span<const Tensor> xs, const Tensor& y) {
-  dispatch_floating("sum_of_squares", xs.empty() ? DType::f32 : xs.front().dtype(),
-                    [&]<typename T>(T) { cuda::sum_of_squares_for<T>(xs, y); });
+void CudaBackend::sums_of_squares(std::span<const Tensor> xs, const Tensor& y) {
+  dispatch_floating("sums_of_squares", xs.empty() ? DType::f32 : xs.front().dtype(),
+                    [&]<typename T>(T) { cuda::sums_of_squares_for<T>(xs, y); });
 }
 
 void CudaBackend::all_finite(const Tensor& x, const Tensor& y) {

@@ -91,6 +91,20 @@ TEST(Memory, CopiesAndZeroes) {
   memory.deallocate(block, sizeof(given));
 }
 
+TEST(Memory, IsReadBackAsItWas) {
+  DeviceMemory& memory = device_memory({});
+  std::array<int, 3> values = {1, 2, 3};
+  const std::unique_ptr<Readback> readback = memory.make_readback(sizeof(values));
+  readback->begin(values.data(), sizeof(values));
+  values.fill(0);
+  std::array<int, 3> got{};
+  std::memcpy(got.data(), readback->wait(), sizeof(got));
+  EXPECT_EQ(got, (std::array<int, 3>{1, 2, 3}));
+  readback->begin(values.data(), sizeof(int));
+  std::memcpy(got.data(), readback->wait(), sizeof(int));
+  EXPECT_EQ(got, (std::array<int, 3>{0, 2, 3}));
+}
+
 TEST(Memory, ServesSeveralThreads) {
   DeviceMemory& memory = device_memory({});
   const int64_t before = memory.statistics().in_use;

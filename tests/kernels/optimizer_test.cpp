@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "tests/kernels/support.h"
@@ -33,6 +34,8 @@ std::vector<Updated> one_of(const Training& training, const Tensor& gradient) {
   return {{training.p, gradient, training.first, training.second}};
 }
 
+Tensor scale_of(double value) { return Tensor::full({}, value, DType::f64); }
+
 // Every number relative to its own size: the states may be small.
 void expect_relative(const Tensor& actual, const std::vector<double>& expected, double tolerance) {
   const std::vector<double> values = actual.to_doubles();
@@ -50,8 +53,9 @@ void expect_matches(const Training& training, double tolerance) {
 }
 
 TEST(Sgd, MatchesTheFormula) {
-  for (const SgdStep& rule : {SgdStep{1, 0.1, 0, 0}, SgdStep{-0.5, 0.1, 0.9, 0},
-                              SgdStep{3, 0.05, 0.5, 0.2}, SgdStep{1, 0, 0.9, 0.2}}) {
+  const std::pair<double, SgdStep> rules[] = {
+      {1, {0.1, 0, 0}}, {-0.5, {0.1, 0.9, 0}}, {3, {0.05, 0.5, 0.2}}, {1, {0, 0.9, 0.2}}};
+  for (const auto& [scale, rule] : rules) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       for (const int64_t count : counts) {
         Training training(count, dtype);
@@ -60,11 +64,10 @@ TEST(Sgd, MatchesTheFormula) {
           const std::vector<double> g = gradient.to_doubles();
           for (size_t i = 0; i < g.size(); ++i) {
             double& v = training.first_by_hand[i];
-            v = rule.momentum * v + rule.gradient_scale * g[i] +
-                rule.weight_decay * training.p_by_hand[i];
+            v = rule.momentum * v + scale * g[i] + rule.weight_decay * training.p_by_hand[i];
             training.p_by_hand[i] -= rule.learning_rate * v;
           }
-          tested().sgd_step(rule, one_of(training, gradient));
+          tested().sgd_step(rule, scale_of(scale), one_of(training, gradient));
         }
         // A velocity is a sum of numbers of both signs.
         expect_same_numbers(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
@@ -81,7 +84,8 @@ TEST(Adam, MatchesTheFormula) {
         for (const int64_t count : counts) {
           SCOPED_TRACE(testing::Message() << count << ", decay " << decay << " " << decoupled);
           Training training(count, dtype);
-          AdamStep rule = {decoupled ? 0.25 : 1, 0.01, 0.9, 0.999, 1e-8, decay, decoupled, 0};
+          const double scale = decoupled ? 0.25 : 1;
+          AdamStep rule = {0.01, 0.9, 0.999, 1e-8, decay, decoupled, 0};
           for (int step = 1; step <= steps; ++step) {
             const Tensor gradient = gradient_of(step, training.p);
             const std::vector<double> gs = gradient.to_doubles();
@@ -89,7 +93,7 @@ TEST(Adam, MatchesTheFormula) {
               double& p = training.p_by_hand[i];
               double& m = training.first_by_hand[i];
               double& v = training.second_by_hand[i];
-              double g = rule.gradient_scale * gs[i];
+              double g = scale * gs[i];
               if (decoupled) {
                 p -= rule.learning_rate * decay * p;
               } else {
@@ -102,7 +106,7 @@ TEST(Adam, MatchesTheFormula) {
               p -= rule.learning_rate * m_hat / (std::sqrt(v_hat) + 1e-8);
             }
             rule.step = step;
-            tested().adam_step(rule, one_of(training, gradient));
+            tested().adam_step(rule, scale_of(scale), one_of(training, gradient));
           }
           expect_same_numbers(training.p, training.p_by_hand, 4 * tolerance_of(dtype));
           expect_same_numbers(training.first, training.first_by_hand, 4 * tolerance_of(dtype));
@@ -120,7 +124,8 @@ TEST(Adam, FirstStepByHand) {
     const Tensor g = from_doubles({2, -2, 0}, {3}, dtype);
     const Tensor m = Tensor::zeros({3}, dtype);
     const Tensor v = Tensor::zeros({3}, dtype);
-    tested().adam_step({1, 0.5, 0.9, 0.99, 2, 0.25, true, 1}, std::vector<Updated>{{p, g, m, v}});
+    tested().adam_step({0.5, 0.9, 0.99, 2, 0.25, true, 1}, scale_of(1),
+                       std::vector<Updated>{{p, g, m, v}});
     expect_same_numbers(p, {0.625, 1.125, 0.875}, tolerance_of(dtype));
     expect_same_numbers(m, {0.2, -0.2, 0}, tolerance_of(dtype));
     expect_same_numbers(v, {0.04, 0.04, 0}, tolerance_of(dtype));
@@ -131,14 +136,15 @@ TEST(Adam, LateStepsNeedNoCorrection) {
   const Tensor p = from_doubles({1}, {1}, DType::f64);
   const Tensor m = from_doubles({3}, {1}, DType::f64);
   const Tensor v = from_doubles({4}, {1}, DType::f64);
-  tested().adam_step({1, 0.1, 0.5, 0.5, 0, 0, true, 1'000'000'000'000},
+  tested().adam_step({0.1, 0.5, 0.5, 0, 0, true, 1'000'000'000'000}, scale_of(1),
                      std::vector<Updated>{{p, from_doubles({1}, {1}, DType::f64), m, v}});
   expect_same_numbers(p, {1 - 0.1 * 2 / std::sqrt(2.5)}, 1e-14);
 }
 
 TEST(Adadelta, MatchesTheFormula) {
-  for (const AdadeltaStep& rule :
-       {AdadeltaStep{1, 1, 0.95, 1e-6, 0}, AdadeltaStep{0.25, 0.5, 0.9, 1e-6, 0.1}}) {
+  const std::pair<double, AdadeltaStep> rules[] = {{1, {1, 0.95, 1e-6, 0}},
+                                                   {0.25, {0.5, 0.9, 1e-6, 0.1}}};
+  for (const auto& [scale, rule] : rules) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       for (const int64_t count : counts) {
         Training training(count, dtype);
@@ -148,15 +154,14 @@ TEST(Adadelta, MatchesTheFormula) {
           for (size_t i = 0; i < gs.size(); ++i) {
             double& squares = training.first_by_hand[i];
             double& moved = training.second_by_hand[i];
-            const double g =
-                rule.gradient_scale * gs[i] + rule.weight_decay * training.p_by_hand[i];
+            const double g = scale * gs[i] + rule.weight_decay * training.p_by_hand[i];
             squares = rule.rho * squares + (1 - rule.rho) * g * g;
             const double delta =
                 std::sqrt(moved + rule.epsilon) / std::sqrt(squares + rule.epsilon) * g;
             moved = rule.rho * moved + (1 - rule.rho) * delta * delta;
             training.p_by_hand[i] -= rule.learning_rate * delta;
           }
-          tested().adadelta_step(rule, one_of(training, gradient));
+          tested().adadelta_step(rule, scale_of(scale), one_of(training, gradient));
         }
         expect_matches(training, 8 * tolerance_of(dtype));
       }
@@ -167,15 +172,16 @@ TEST(Adadelta, MatchesTheFormula) {
 // More parameters than a launch on a device takes, of other sizes each, as if they came alone.
 TEST(Optimizers, UpdateManyParametersInOneCall) {
   using Step = void (*)(std::span<const Updated>);
-  for (const Step step : {Step([](std::span<const Updated> all) {
-                            tested().sgd_step({1, 0.1, 0.9, 0.1}, all);
-                          }),
-                          Step([](std::span<const Updated> all) {
-                            tested().adam_step({1, 0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, all);
-                          }),
-                          Step([](std::span<const Updated> all) {
-                            tested().adadelta_step({1, 1, 0.95, 1e-6, 0.1}, all);
-                          })}) {
+  for (const Step step :
+       {Step([](std::span<const Updated> all) {
+          tested().sgd_step({0.1, 0.9, 0.1}, scale_of(1), all);
+        }),
+        Step([](std::span<const Updated> all) {
+          tested().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, scale_of(1), all);
+        }),
+        Step([](std::span<const Updated> all) {
+          tested().adadelta_step({1, 0.95, 1e-6, 0.1}, scale_of(1), all);
+        })}) {
     std::vector<Updated> together;
     std::vector<Updated> alone;
     for (int64_t i = 0; i < 67; ++i) {
@@ -193,6 +199,61 @@ TEST(Optimizers, UpdateManyParametersInOneCall) {
   }
 }
 
+TEST(Optimizers, LeaveEverythingForAScaleOfNaN) {
+  const Training training(1003, DType::f32);
+  const Tensor nan = scale_of(NAN);
+  tested().sgd_step({0.1, 0.9, 0.1}, nan, one_of(training, gradient_of(1, training.p)));
+  tested().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, nan,
+                     one_of(training, gradient_of(1, training.p)));
+  tested().adadelta_step({1, 0.95, 1e-6, 0.1}, nan, one_of(training, gradient_of(1, training.p)));
+  expect_matches(training, 0);
+}
+
+TEST(AddScalars, AddsInDouble) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor sums = from_doubles({1e9, 0, -1}, {3}, DType::f64);
+    tested().add_scalars(std::vector{from_doubles({0.5}, {}, dtype), from_doubles({2}, {1}, dtype)},
+                         sums);
+    expect_same_numbers(sums, {1e9 + 0.5, 2, -1}, 0);
+  }
+}
+
+TEST(GradientScale, MakesTheMeanAndClipsIt) {
+  const Tensor squares = from_doubles({9, 7, 0, 9}, {4}, DType::f64);
+  const Tensor losses = from_doubles({1, -2}, {2}, DType::f64);
+  const Tensor scale = unset({1}, DType::f64);
+  const Tensor norm = unset({1}, DType::f64);
+  for (const auto& [clip, expected] : std::vector<std::pair<double, double>>{
+           {0, 0.5}, {2.5, 0.5}, {3, 0.5}, {1.25, 0.25}, {1e-3, 0.5e-3 / 2.5}}) {
+    tested().gradient_scale(squares, losses, 2, clip, scale, norm);
+    expect_same_numbers(scale, {expected}, 1e-15);
+    expect_same_numbers(norm, {2.5}, 1e-15);
+  }
+  // More of them than a block has threads.
+  const Tensor many = Tensor::full({1000}, 4, DType::f64);
+  tested().gradient_scale(many, losses, 1, 0, scale, norm);
+  expect_same_numbers(norm, {std::sqrt(4000)}, 1e-15);
+  tested().gradient_scale(unset({0}, DType::f64), losses, 4, 1, scale, norm);
+  expect_same_numbers(scale, {0.25}, 0);
+  expect_same_numbers(norm, {0}, 0);
+}
+
+TEST(GradientScale, IsNaNForWhatIsNotFinite) {
+  const Tensor good = from_doubles({1, 2}, {2}, DType::f64);
+  const Tensor scale = unset({1}, DType::f64);
+  const Tensor norm = unset({1}, DType::f64);
+  for (const double value : {static_cast<double>(INFINITY), static_cast<double>(NAN)}) {
+    const Tensor bad = from_doubles({1, value}, {2}, DType::f64);
+    tested().gradient_scale(bad, good, 1, 1, scale, norm);
+    EXPECT_TRUE(std::isnan(scale.item()));
+    EXPECT_FALSE(std::isfinite(norm.item()));
+    tested().fill(scale, 0);
+    tested().gradient_scale(good, bad, 1, 1, scale, norm);
+    EXPECT_TRUE(std::isnan(scale.item()));
+    expect_same_numbers(norm, {std::sqrt(3)}, 1e-15);
+  }
+}
+
 TEST(Optimizers, DoNotDependOnTheThreads) {
   const auto after = [](const std::function<void(const Training&, const Tensor&)>& step) {
     return [step] {
@@ -202,13 +263,13 @@ TEST(Optimizers, DoNotDependOnTheThreads) {
     };
   };
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    tested().sgd_step({1, 0.1, 0.9, 0.1}, one_of(training, g));
+    tested().sgd_step({0.1, 0.9, 0.1}, scale_of(1), one_of(training, g));
   }));
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    tested().adam_step({1, 0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, one_of(training, g));
+    tested().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, scale_of(1), one_of(training, g));
   }));
   expect_same_for_any_threads(after([](const Training& training, const Tensor& g) {
-    tested().adadelta_step({1, 1, 0.95, 1e-6, 0.1}, one_of(training, g));
+    tested().adadelta_step({1, 0.95, 1e-6, 0.1}, scale_of(1), one_of(training, g));
   }));
 }
 

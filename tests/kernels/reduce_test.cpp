@@ -235,7 +235,7 @@ TEST(TopK, MatchesASortOfManyRows) {
   }
 }
 
-TEST(SumOfSquares, AddsUpInDouble) {
+TEST(SumsOfSquares, AddUpInDouble) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const int64_t count : {0, 1, 7, 8, 17, 16384, 16385, 100'003}) {
       const Tensor x = random_tensor({count}, dtype, 1);
@@ -244,36 +244,36 @@ TEST(SumOfSquares, AddsUpInDouble) {
         expected += value * value;
       }
       const Tensor y = unset({1}, DType::f64);
-      tested().sum_of_squares(std::array{x}, y);
+      tested().sums_of_squares(std::array{x}, y);
       expect_same_numbers(y, {expected}, 1e-13);
     }
   }
   // Squares past what f32 holds.
   const Tensor y = unset({1}, DType::f64);
-  tested().sum_of_squares(std::array{Tensor::full({2}, 1e30)}, y);
+  tested().sums_of_squares(std::array{Tensor::full({2}, 1e30)}, y);
   expect_same_numbers(y, {2e60}, 1e-6);
   const Tensor x = random_tensor({200'003}, DType::f32, 1);
   expect_same_for_any_threads([&] {
-    tested().sum_of_squares(std::array{x}, y);
+    tested().sums_of_squares(std::array{x}, y);
     return y;
   });
 }
 
 // More than a launch on a device takes, of other sizes each.
-TEST(SumOfSquares, AddsUpManyTensors) {
+TEST(SumsOfSquares, AreOneATensor) {
   std::vector<Tensor> all;
-  double expected = 0;
+  std::vector<double> expected;
   for (int64_t i = 0; i < 260; ++i) {
     all.push_back(random_tensor({i == 130 ? 20'011 : i * 7 % 301}, DType::f32, 1));
+    expected.push_back(0);
     for (const double value : all.back().to_doubles()) {
-      expected += value * value;
+      expected.back() += value * value;
     }
   }
-  const Tensor y = unset({1}, DType::f64);
-  tested().sum_of_squares(all, y);
-  expect_same_numbers(y, {expected}, 1e-13);
-  tested().sum_of_squares({}, y);
-  EXPECT_EQ(y.item(), 0);
+  const Tensor y = unset({260}, DType::f64);
+  tested().sums_of_squares(all, y);
+  expect_same_numbers(y, expected, 1e-13);
+  tested().sums_of_squares({}, unset({0}, DType::f64));
 }
 
 TEST(AllFinite, FindsOneBadElementAnywhere) {

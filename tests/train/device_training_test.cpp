@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/logging.h"
+#include "core/memory.h"
 #include "kernels/backend.h"
 #include "kernels/precision.h"
 #include "tests/support/error_of.h"
@@ -50,7 +51,8 @@ class DeviceTraining : public testing::TestWithParam<const char*> {
     set_default_device(before_);
   }
 
-  Config config_on(const std::string& device, const std::string& precision = "float32") const {
+  Config config_on(const std::string& device, const std::string& precision = "float32",
+                   const Overrides& further = {}) const {
     const std::string kind = GetParam();
     Overrides all = {"model.kind=" + kind, "run.device=" + device,
                      "model.width=8",      "run.log_every=1",
@@ -68,6 +70,7 @@ class DeviceTraining : public testing::TestWithParam<const char*> {
     } else {
       all.emplace_back("data.train=grammar:40:3-6");
     }
+    all.insert(all.end(), further.begin(), further.end());
     return parse_config("", "small", all);
   }
 
@@ -130,6 +133,21 @@ TEST_P(DeviceTraining, LearnsInBf16AndTf32) {
     EXPECT_NE(losses[rounded], losses[0]);
     EXPECT_LT(losses[rounded].back(), losses[rounded].front());
   }
+}
+
+// Between log lines the host waits for no number of the device: of ten steps more not once more.
+TEST_P(DeviceTraining, StepsWithoutAWaitOfTheHost) {
+  std::vector<int64_t> waits;
+  for (const std::string steps : {"5", "15"}) {
+    Overrides rare = {"train.steps=" + steps, "train.checkpoint_every=1000", "run.log_every=1000"};
+    Trainer trainer(config_on("cuda", "float32", rare), RunFolder(folder_ / steps));
+    DeviceMemory& memory = device_memory(Device{DeviceKind::cuda});
+    const int64_t before = memory.statistics().host_waits;
+    trainer.run();
+    waits.push_back(memory.statistics().host_waits - before);
+  }
+  EXPECT_GT(waits[0], 0) << "of the checkpoint at the end";
+  EXPECT_EQ(waits[1], waits[0]);
 }
 
 // Killed and begun anew from the middle, it comes to the same bytes.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
@@ -41,7 +42,7 @@ class AnyTask : public Task {
   std::function<BatchLoss(const Weights&, int64_t)> loss_;
 };
 
-const Tensor no_nll = Tensor::zeros({}, DType::f64);
+Tensor no_nll() { return Tensor::zeros({}, DType::f64); }
 
 BatchLoss scaled(const Weights& weights, double factor, int64_t tokens) {
   return {sum(weights.first * factor) + sum(weights.second), Tensor::full({}, factor, DType::f64),
@@ -76,8 +77,70 @@ TEST(UpdaterStops, BetweenBatchesWithAllAsBefore) {
   EXPECT_EQ(default_generator().state(), dropout);
   EXPECT_FALSE(gradient(task.module().first).defined());
   EXPECT_EQ(task.module().first.to_doubles(), (std::vector<double>{1, 2}));
-  EXPECT_TRUE(updater.update(state, 10, 0.1).applied);
+  EXPECT_FALSE(updater.update(state, 10, 0.1).has_value());
+  EXPECT_TRUE(updater.settle(state)->applied);
   EXPECT_EQ(state.position, 6);
+}
+
+// The outcome of an update is told by the next one, whose batches are summed by then.
+TEST(UpdaterOutcome, ComesAnUpdateLater) {
+  int64_t batches = 0;
+  AnyTask task([&batches](const Weights& weights, int64_t) {
+    ++batches;
+    return scaled(weights, static_cast<double>(batches), 2);
+  });
+  Updater updater(plain(2), task);
+  TrainingState state;
+  EXPECT_FALSE(updater.settle(state).has_value());
+  EXPECT_FALSE(updater.update(state, 10, 0.5).has_value());
+  const Updater::Outcome first = updater.update(state, 10, 0.5).value();
+  EXPECT_EQ(batches, 4);
+  EXPECT_EQ(first.tokens, 4);
+  EXPECT_EQ(first.nll, 1 + 2);
+  EXPECT_EQ(first.loss, 3 * (1 + 2) + 2 * 3);  // of the first weights: 1, 2 and 3
+  EXPECT_EQ(first.gradient_norm, std::sqrt(3.0 * 3 + 3 * 3 + 2 * 2) / 4);
+  const Updater::Outcome second = updater.settle(state).value();
+  EXPECT_EQ(second.nll, 3 + 4);
+  EXPECT_FALSE(updater.settle(state).has_value());
+}
+
+TEST(UpdaterOutcome, OfAnUpdateThatWasClipped) {
+  AnyTask task([](const Weights& weights, int64_t) { return scaled(weights, 3, 2); });
+  TrainConfig config = plain(1);
+  config.clip_norm = 0.5;
+  Updater updater(config, task);
+  TrainingState state;
+  updater.update(state, 10, 1);
+  const double norm = std::sqrt(3.0 * 3 + 3 * 3 + 1) / 2;
+  EXPECT_DOUBLE_EQ(updater.settle(state)->gradient_norm, norm);
+  EXPECT_DOUBLE_EQ(task.module().second.to_doubles().front(), 3 - 0.5 * 0.5 / norm);
+}
+
+// A device that was given a bad update and the next one leaves the first out.
+TEST(UpdaterNotFinite, LeavesNothingInTheWeightsOrTheOptimizer) {
+  for (const std::string optimizer : {"sgd", "adam", "adamw", "adadelta"}) {
+    std::vector<std::vector<double>> weights;
+    for (const bool bad_first : {false, true}) {
+      AnyTask task([bad_first](const Weights& given, int64_t batch) {
+        return scaled(given, bad_first && batch == 0 ? infinity : 2, 1);
+      });
+      TrainConfig config = plain(1);
+      config.optimizer = optimizer;
+      config.nonfinite = "skip";
+      Updater updater(config, task);
+      TrainingState state;
+      testing::internal::CaptureStderr();
+      for (int i = 0; i < (bad_first ? 4 : 3); ++i) {
+        updater.update(state, 10, 0.1);
+      }
+      updater.settle(state);
+      testing::internal::GetCapturedStderr();
+      EXPECT_EQ(updater.optimizer().steps(), 3);
+      weights.push_back(task.module().first.to_doubles());
+    }
+    EXPECT_EQ(weights[0], weights[1]) << optimizer;
+    EXPECT_NE(weights[0], (std::vector<double>{1, 2})) << optimizer;
+  }
 }
 
 TEST(UpdaterLoss, OfNoTokensIsZeroAndWarnedOf) {
@@ -86,7 +149,8 @@ TEST(UpdaterLoss, OfNoTokensIsZeroAndWarnedOf) {
   Updater updater(config, task);
   TrainingState state;
   testing::internal::CaptureStderr();
-  const Updater::Outcome outcome = updater.update(state, 10, 0.1);
+  updater.update(state, 10, 0.1);
+  const Updater::Outcome outcome = updater.settle(state).value();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "[train] warning: step 1: its batches hold no token; the loss counts as 0\n");
   EXPECT_EQ(outcome.tokens, 0);
@@ -97,11 +161,12 @@ TEST(UpdaterNotFinite, NamesTheFirstParameterAndStops) {
   AnyTask task([](const Weights& weights, int64_t) {
     return BatchLoss{
         sum(weights.first) + sum(weights.second * infinity) - sum(weights.second * infinity),
-        no_nll, 1};
+        no_nll(), 1};
   });
   Updater updater(plain(1), task);
   TrainingState state;
-  EXPECT_EQ(test::error_of([&] { updater.update(state, 10, 0.1); }),
+  updater.update(state, 10, 0.1);
+  EXPECT_EQ(test::error_of([&] { updater.settle(state); }),
             "[train] step 1: the loss is not finite; the first parameter with such a gradient is "
             "second; the step was not applied. Lower train.learning_rate, or find the op with "
             "--check-finite");
@@ -111,12 +176,13 @@ TEST(UpdaterNotFinite, NamesTheFirstParameterAndStops) {
 
 TEST(UpdaterNotFinite, NamesTheOpWhenAskedTo) {
   AnyTask task([](const Weights& weights, int64_t) {
-    return BatchLoss{sum(logarithm(weights.first * -1.0)), no_nll, 1};
+    return BatchLoss{sum(logarithm(weights.first * -1.0)), no_nll(), 1};
   });
   Updater updater(plain(1), task);
   TrainingState state;
   set_check_finite(true);
-  const std::string text = test::error_of([&] { updater.update(state, 10, 0.1); });
+  updater.update(state, 10, 0.1);
+  const std::string text = test::error_of([&] { updater.settle(state); });
   set_check_finite(false);
   EXPECT_EQ(
       text,
@@ -135,9 +201,12 @@ TEST(UpdaterNotFinite, IsSkippedUpToALimitInARow) {
   TrainingState state;
   testing::internal::CaptureStderr();
   for (const bool applied : {false, false, true, false, false}) {
-    EXPECT_EQ(updater.update(state, 10, 0.1).applied, applied) << state.step;
+    updater.update(state, 10, 0.1);
+    EXPECT_EQ(updater.settle(state)->applied, applied) << state.step;
   }
-  EXPECT_EQ(test::error_of([&] { updater.update(state, 10, 0.1); }),
+  EXPECT_EQ(updater.optimizer().steps(), 1);
+  updater.update(state, 10, 0.1);
+  EXPECT_EQ(test::error_of([&] { updater.settle(state); }),
             "[train] step 6: the loss is not finite; the first parameter with such a gradient is "
             "first; 2 updates in a row were skipped before it, train.nonfinite_limit allows no "
             "more");

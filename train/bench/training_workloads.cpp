@@ -14,6 +14,7 @@
 #include "nn/models/transformer.h"
 #include "train/bench/synthetic.h"
 #include "train/optimizer.h"
+#include "train/update_report.h"
 
 namespace heed::train {
 namespace {
@@ -28,18 +29,22 @@ class TrainingWorkload final : public Workload {
         loss_(std::move(loss)),
         tokens_(tokens),
         flops_(6.0 * static_cast<double>(product_weights(*model_) * tokens) + attention_flops),
-        parameters_(model_->named_parameters()) {
+        report_(model_->named_parameters()) {
     TrainConfig config;
     config.optimizer = "adamw";
     config.epsilon = 1e-8;
-    optimizer_ = make_optimizer(config, parameters_);
+    optimizer_ = make_optimizer(config, model_->named_parameters());
   }
 
   void run() override {
-    backward(loss_(*model_).loss);
-    const double mean = 1.0 / static_cast<double>(tokens_);
-    const double norm = gradient_norm(parameters_) * mean;
-    optimizer_->step(1e-4, norm > 1 ? mean / norm : mean);
+    const CrossEntropy batch = loss_(*model_);
+    backward(batch.loss);
+    report_.begin();
+    report_.add({batch.loss, batch.nll, tokens_});
+    if (std::exchange(reported_, true)) {
+      report_.wait();
+    }
+    optimizer_->step(1e-4, report_.gradient_scale(1));
     model_->clear_gradients();
   }
   int64_t tokens() const override { return tokens_; }
@@ -50,7 +55,8 @@ class TrainingWorkload final : public Workload {
   std::function<CrossEntropy(const Model&)> loss_;
   int64_t tokens_;
   double flops_;
-  std::vector<NamedTensor> parameters_;
+  UpdateReport report_;
+  bool reported_ = false;  // there was an update before
   std::unique_ptr<Optimizer> optimizer_;
 };
 

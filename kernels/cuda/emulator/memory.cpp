@@ -235,7 +235,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   const auto copy = [=, view = to_device ? memory().view(to) : to] {
     std::memmove(view, from_device ? memory().view(from) : from, bytes);
   };
-  if (heed::emulator::is_pinned(from, bytes)) {
+  if (heed::emulator::is_pinned(to_device ? from : to, bytes)) {
     heed::emulator::put_off(copy);
   } else {
     heed::emulator::catch_up();

@@ -71,6 +71,24 @@ TEST_F(CudaBackend, UploadsArriveAsTheyWere) {
   EXPECT_EQ(Tensor::from_vector(many, shape, cuda).to_vector<float>(), many);
 }
 
+// What the device is given between asking and looking is too late for it.
+TEST_F(CudaBackend, IsReadBackAsItWas) {
+  DeviceMemory& memory = device_memory(cuda);
+  const int64_t waits = memory.statistics().host_waits;
+  const Tensor x = Tensor::full({4}, 3, DType::f64, cuda);
+  const std::unique_ptr<Readback> readback = memory.make_readback(5 * sizeof(double));
+  for (const double next : {5, 7}) {
+    const double now = next - 2;
+    readback->begin(x.raw_data(), 4 * sizeof(double));
+    backend(cuda).fill(x, next);
+    const auto* values = static_cast<const double*>(readback->wait());
+    EXPECT_EQ(std::vector<double>(values, values + 4), std::vector<double>(4, now));
+  }
+  EXPECT_EQ(memory.statistics().host_waits, waits);
+  EXPECT_EQ(x.to_doubles().front(), 7);
+  EXPECT_EQ(memory.statistics().host_waits, waits + 1);
+}
+
 TEST_F(CudaBackend, SaysWhenThereIsNoMoreMemory) {
   const int64_t in_use = device_memory(cuda).statistics().in_use;
   EXPECT_EQ(heed::test::error_of([] { Tensor::zeros({int64_t{1} << 40}, DType::f32, cuda); }),
