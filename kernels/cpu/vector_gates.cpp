@@ -9,6 +9,8 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include "kernels/cpu/vector_loops-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::vector_math {
 namespace HWY_NAMESPACE {
@@ -113,21 +115,6 @@ HWY_INLINE V slope_of(D d, V x) {
   const V slope = hn::NegMulAdd(t, shut.s, shut.q);
   const V either = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), slope, hn::Sub(hn::Set(d, 1), slope));
   return hn::IfThenElse(hn::IsNaN(x), x, either);
-}
-
-// Calls f(d, i) for full vectors, then for single elements.
-template <typename T, class F>
-HWY_INLINE void for_each_vector(size_t n, F f) {
-  const hn::ScalableTag<T> d;
-  const hn::CappedTag<T, 1> one;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    f(d, i);
-  }
-  for (; i < n; ++i) {
-    f(one, i);
-  }
 }
 
 template <Gate gate, typename T>

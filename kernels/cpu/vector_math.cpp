@@ -7,6 +7,8 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include "kernels/cpu/vector_loops-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::vector_math {
 namespace HWY_NAMESPACE {
@@ -67,36 +69,6 @@ HWY_INLINE void map(const T* x, T* y, size_t n, F f) {
       y[k] = tail[k - i];
     }
   }
-}
-
-// The sum of f(i-th elements of each array). Each block is added up in two vectors of partial sums
-// and the blocks in double, so that many f32 cost no digits however short the vectors are. f is
-// called with full vectors, for the tail with one element as a vector of its own.
-template <typename T, class F>
-HWY_INLINE T sum_of(size_t n, F f) {
-  constexpr size_t block = 256;
-  const hn::ScalableTag<T> d;
-  const hn::CappedTag<T, 1> one;
-  const size_t lanes = hn::Lanes(d);
-  double sum = 0;
-  size_t i = 0;
-  while (i + lanes <= n) {
-    const size_t end = HWY_MIN(n, i + block);
-    auto even = hn::Zero(d);
-    auto odd = hn::Zero(d);
-    for (; i + 2 * lanes <= end; i += 2 * lanes) {
-      even = hn::Add(even, f(d, i));
-      odd = hn::Add(odd, f(d, i + lanes));
-    }
-    for (; i + lanes <= end; i += lanes) {
-      even = hn::Add(even, f(d, i));
-    }
-    sum += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd))));
-  }
-  for (; i < n; ++i) {
-    sum += static_cast<double>(hn::GetLane(f(one, i)));
-  }
-  return static_cast<T>(sum);
 }
 
 #define HEED_MAP(name, function)                                          \

@@ -49,6 +49,22 @@ void gated(Gate gate, const T* x, T* y, int64_t n);
 template <typename T>
 void gated_backward(Gate gate, const T* x, const T* dy, T* dx, int64_t n);
 
+// Of a row of n elements: LayerNorm takes its mean off, RMSNorm does not.
+enum class Centring : uint8_t { none, mean };
+template <typename T>
+struct RowNorm {
+  T mean;  // 0 where none was taken off
+  T rstd;
+};
+// y = (x - mean) rstd w + b; b may be null.
+template <typename T>
+RowNorm<T> normalize(Centring centring, T epsilon, const T* x, const T* w, const T* b, T* y,
+                     int64_t n);
+// dx, and what the row adds to dw and db; db may be null.
+template <typename T>
+void normalize_backward(Centring centring, const RowNorm<T>& norm, const T* x, const T* w,
+                        const T* dy, T* dx, T* dw, T* db, int64_t n);
+
 // y[i] = philox_uniform(random, i) >= p ? x[i] / (1 - p) : 0
 template <typename T>
 void dropout(const RandomState& random, double p, const T* x, T* y, int64_t n);
