@@ -126,6 +126,7 @@ TEST(UpdaterNotFinite, LeavesNothingInTheWeightsOrTheOptimizer) {
       });
       TrainConfig config = plain(1);
       config.optimizer = optimizer;
+      config.epsilon = 1e-6;
       config.nonfinite = "skip";
       Updater updater(config, task);
       TrainingState state;
