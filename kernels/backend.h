@@ -255,9 +255,9 @@ class HEED_EXPORT Backend {
   // sums[i] += terms[i]: scalars of one floating dtype, at most 8; sums (n) f64, dense.
   virtual void add_scalars(std::span<const Tensor> terms, const Tensor& sums) = 0;
   // Of gradients that are sums over `tokens`, squares (n) being their sums of squares: norm =
-  // sqrt(sum(squares)) / tokens, and scale, which makes them those of the mean, of a norm of at most
-  // `clip` where that is not 0. NaN for a scale unless norm and losses (m) are finite. All f64,
-  // dense; scale and norm scalars.
+  // sqrt(sum(squares)) / tokens, and scale, which makes them those of the mean, of a norm of at
+  // most `clip` where that is not 0. NaN for a scale unless norm and losses (m) are finite. All
+  // f64, dense; scale and norm scalars.
   virtual void gradient_scale(const Tensor& squares, const Tensor& losses, double tokens,
                               double clip, const Tensor& scale, const Tensor& norm) = 0;
   // Each parameter with its states, in place. gradient_scale: f64 scalar.
