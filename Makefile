@@ -55,19 +55,20 @@ SLOW_WHEN_EMULATED := WrongBackwardTest|AsAWhole|EveryCombinationOfOptionsLearns
 SLOW_WHEN_SANITIZED := TransformerLayerTest.PassesGradcheck|ASentenceDoesNotSeeItsNeighbours|TrainingMemory|AttentionMemory|DependOnTheThreads|AnyNumberOfThreads|TopK.MatchesASortOfManyRows
 # Kernels, and what stands on them.
 DEVICE_ROOMS := emulator|kernels|autograd|nn|golden
+TRAINING_ON_A_DEVICE := DeviceTraining|Updater|UpdateReport
 
 test-emulated: ## the tests with the CUDA kernels, on a device that the CPU plays, in every order of a block's threads
 	@$(MAKE) --no-print-directory build-on-emulator PRESET=emulated
 	@for order in forward reverse shuffled; do \
 	  export HEED_EMULATOR_ORDER=$$order; \
 	  ctest --preset emulated -j $(JOBS) -L '^($(DEVICE_ROOMS))$$' -E '$(SLOW_WHEN_EMULATED)' && \
-	  ctest --preset emulated -j $(JOBS) -L '^train$$' -R DeviceTraining || exit 1; \
+	  ctest --preset emulated -j $(JOBS) -L '^train$$' -R '$(TRAINING_ON_A_DEVICE)' || exit 1; \
 	done
 
 test-emulated-sanitized: ## the same under AddressSanitizer and UndefinedBehaviorSanitizer, the kernels in every order
 	@$(MAKE) --no-print-directory build-on-emulator PRESET=emulated-sanitized
 	@ctest --preset emulated-sanitized -j $(JOBS) -L '^($(DEVICE_ROOMS))$$' -E '$(SLOW_WHEN_EMULATED)|$(SLOW_WHEN_SANITIZED)'
-	@ctest --preset emulated-sanitized -j $(JOBS) -L '^train$$' -R DeviceTraining
+	@ctest --preset emulated-sanitized -j $(JOBS) -L '^train$$' -R '$(TRAINING_ON_A_DEVICE)'
 	@for order in reverse shuffled; do \
 	  HEED_EMULATOR_ORDER=$$order ctest --preset emulated-sanitized -j $(JOBS) -L '^(emulator|kernels)$$' -E '$(SLOW_WHEN_SANITIZED)' || exit 1; \
 	done

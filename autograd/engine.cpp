@@ -19,7 +19,7 @@ Tensor accumulate(Tensor a, Tensor b) {
   return total;
 }
 
-// A leaf's gradient is its own: later changes in place (clipping) must reach nothing else.
+// A leaf's gradient is its own: what is later added to it in place must reach nothing else.
 Tensor own(Tensor gradient) {
   if (gradient.exclusive() && gradient.is_contiguous()) {
     return gradient;

@@ -14,14 +14,16 @@ struct MemoryStatistics {
   int64_t peak_in_use = 0;   // since the start or reset_peak
   int64_t reserved = 0;      // bytes held from the system: in use and cached
   int64_t system_calls = 0;  // how often the system was asked for memory
-  int64_t host_waits = 0;    // for all that a device was given; of the cpu always 0
+  // How often the host waited until a device had done all that it was given; of the cpu 0.
+  int64_t host_waits = 0;
 };
 
-// A copy to the host that is made while the host goes on.
+// A copy to the host that is made while the host goes on. For one thread at a time.
 class HEED_EXPORT Readback {
  public:
   virtual ~Readback() = default;
-  // Asks for what `device` holds once all is done that its device was given until now.
+  // Asks for what `device` holds once all is done that its device was given until now. At most as
+  // many bytes as it was made for.
   virtual void begin(const void* device, size_t bytes) = 0;
   // The copy, until the next begin(). Waits for it alone, not for what the device was given since.
   virtual const void* wait() = 0;
@@ -36,7 +38,9 @@ class HEED_EXPORT DeviceMemory {
   // At least `bytes`, aligned to 64. Throws Error when there is no more.
   virtual void* allocate(size_t bytes) = 0;
   virtual void deallocate(void* pointer, size_t bytes) noexcept = 0;
+  // In the order of what the device is given. `host` may change as soon as this returns.
   virtual void copy_from_host(void* device, const void* host, size_t bytes) = 0;
+  // Waits until the device has done all that it was given.
   virtual void copy_to_host(void* host, const void* device, size_t bytes) = 0;
   // For copies of at most `bytes`.
   virtual std::unique_ptr<Readback> make_readback(size_t bytes) = 0;

@@ -7,6 +7,20 @@
 #include "core/memory.h"
 
 namespace heed {
+namespace {
+
+template <typename T>
+void upload(const std::vector<T>& values, const Tensor& tensor) {
+  DeviceMemory& memory = device_memory(tensor.device());
+  if constexpr (std::is_same_v<T, bool>) {
+    const std::vector<uint8_t> bytes(values.begin(), values.end());
+    memory.copy_from_host(tensor.raw_data(), bytes.data(), bytes.size());
+  } else {
+    memory.copy_from_host(tensor.raw_data(), values.data(), values.size() * sizeof(T));
+  }
+}
+
+}  // namespace
 
 AutogradRecord::~AutogradRecord() = default;
 
@@ -35,10 +49,11 @@ Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
 }
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
-  return dispatch_all(dtype, [&]<typename T>(T) {
-    return from_vector(std::vector<T>(static_cast<size_t>(shape.numel()), static_cast<T>(value)),
-                       shape, device);
+  const Tensor result = empty(shape, dtype, device);
+  dispatch_all(dtype, [&]<typename T>(T) {
+    upload(std::vector<T>(static_cast<size_t>(result.numel()), static_cast<T>(value)), result);
   });
+  return result;
 }
 
 Tensor Tensor::scalar(double value, DType dtype, Device device) {
@@ -50,13 +65,7 @@ Tensor Tensor::from_vector(const std::vector<T>& values, const Shape& shape, Dev
   Tensor result = empty(shape, dtype_of<T>(), device);
   HEED_CHECK(static_cast<int64_t>(values.size()) == result.numel(), "tensor",
              "{} values do not fill a tensor of shape {}", values.size(), shape.to_string());
-  DeviceMemory& memory = device_memory(device);
-  if constexpr (std::is_same_v<T, bool>) {
-    const std::vector<uint8_t> bytes(values.begin(), values.end());
-    memory.copy_from_host(result.raw_data(), bytes.data(), bytes.size());
-  } else {
-    memory.copy_from_host(result.raw_data(), values.data(), values.size() * sizeof(T));
-  }
+  upload(values, result);
   return result;
 }
 

@@ -7,27 +7,18 @@
 #include <condition_variable>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "core/cgroup.h"
 #include "core/error.h"
 
 namespace heed {
 namespace {
-
-// cgroup v2 writes "quota period" or "max period" into cpu.max.
-int cgroup_cores(int otherwise) {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) {
-    return otherwise;
-  }
-  return std::max(1, static_cast<int>(std::stod(quota) / period + 0.5));
-}
 
 constexpr int most_threads = 4096;
 
@@ -187,7 +178,9 @@ int available_cores() {
                            ? CPU_COUNT(&set)
                            : static_cast<int>(std::thread::hardware_concurrency());
   const int cores = std::max(affinity, 1);
-  return std::min(cores, cgroup_cores(cores));
+  std::ifstream file("/proc/self/cgroup");
+  const std::string groups(std::istreambuf_iterator<char>(file), {});
+  return cgroup_cores(groups, "/sys/fs/cgroup", cores);
 }
 
 int thread_count() { return pool()->threads(); }

@@ -9,7 +9,8 @@
 
 namespace heed {
 
-// The cores this process may use (its affinity mask and cgroup quota, not the machine's count).
+// The cores this process may use (its affinity mask and the quotas of cgroup v2, not the machine's
+// count).
 HEED_EXPORT int available_cores();
 
 // How many threads parallel_for uses, the caller's included. Starts as available_cores().

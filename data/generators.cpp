@@ -56,7 +56,7 @@ std::shared_ptr<const PairSource> reverse(const GeneratorRequest& request) {
   auto corpus = std::make_shared<GeneratedPairs>();
   for (int64_t i = 0; i < request.count; ++i) {
     const int length =
-        least + static_cast<int>(generator.below(static_cast<uint64_t>(most - least + 1)));
+        least + static_cast<int>(generator.below(static_cast<uint64_t>(most - least) + 1));
     SentencePair pair;
     WordAlignment alignment;
     for (int d = 0; d < length; ++d) {

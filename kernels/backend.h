@@ -49,6 +49,8 @@ struct Updated {
   Tensor p, g, first, second;
 };
 
+inline constexpr size_t most_scalars = 8;
+
 // AdamW (Loshchilov & Hutter 2019, algorithm 2); Adam with L2 when decoupled is false
 // (Kingma & Ba 2015). step counts from 1.
 struct AdamStep {
@@ -252,7 +254,7 @@ class HEED_EXPORT Backend {
   virtual void max_pairs_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
 
   // --- updates of parameters --------------------------------------------------------------------
-  // sums[i] += terms[i]: scalars of one floating dtype, at most 8; sums (n) f64, dense.
+  // sums[i] += terms[i]: scalars of one floating dtype, at most most_scalars; sums (n) f64, dense.
   virtual void add_scalars(std::span<const Tensor> terms, const Tensor& sums) = 0;
   // Of gradients that are sums over `tokens`, squares (n) being their sums of squares: norm =
   // sqrt(sum(squares)) / tokens, and scale, which makes them those of the mean, of a norm of at

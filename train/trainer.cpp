@@ -218,6 +218,7 @@ class Trainer::Impl {
     do {
       learning_rate_ = schedule_->learning_rate(state_.step + 1);
       const auto before = updater_->update(state_, batches, learning_rate_);
+      pace_.count(updater_->tokens_under_way());
       unsaved_ = true;
       if (best_before_) {  // the best weights could not be saved, and are gone now
         set_best(*best_before_);
@@ -245,21 +246,23 @@ class Trainer::Impl {
     if (!outcome) {
       return;
     }
-    if (outcome->applied) {
-      state_.window_loss += outcome->loss;
-      state_.window_nll += outcome->nll;
+    const UpdateReport::Numbers& numbers = outcome->numbers;
+    if (outcome->applied()) {
+      state_.window_loss += numbers.loss;
+      state_.window_nll += numbers.nll;
       state_.window_tokens += outcome->tokens;
     }
-    gradient_norm_ = outcome->gradient_norm;
-    pace_.count(outcome->tokens);
-    const double loss = outcome->loss / static_cast<double>(std::max<int64_t>(outcome->tokens, 1));
-    progress_.update({state_.step, total_steps_, epoch_now(), loss, learning_rate_,
-                      pace_.tokens_per_second(), pace_.seconds_left(state_.step, total_steps_)});
+    gradient_norm_ = numbers.gradient_norm;
+    const double loss = numbers.loss / static_cast<double>(std::max<int64_t>(outcome->tokens, 1));
+    progress_.update({outcome->step, total_steps_, epoch_of(outcome->step), loss,
+                      outcome->learning_rate, pace_.tokens_per_second(),
+                      pace_.seconds_left(state_.step, total_steps_)});
   }
 
-  double epoch_now() const {
-    return static_cast<double>(state_.step) / static_cast<double>(state_.steps_an_epoch);
+  double epoch_of(int64_t step) const {
+    return static_cast<double>(step) / static_cast<double>(state_.steps_an_epoch);
   }
+  double epoch_now() const { return epoch_of(state_.step); }
 
   void log_window() {
     settle();

@@ -22,25 +22,24 @@ std::optional<Updater::Outcome> Updater::update(TrainingState& state, int64_t ba
                                                 double learning_rate) {
   const int64_t position = state.position;
   const RandomState dropout = default_generator().state();
-  Given given{state.step + 1, 0, ""};
+  std::optional<Outcome> before;
+  Given given;
   try {
-    given.tokens = sum_gradients(state, batches);
-  } catch (const Stopped&) {
+    given = sum_gradients(state, batches);
+    before = settle(state);
+  } catch (...) {
     state.position = position;
     default_generator().set_state(dropout);
     task_.module().clear_gradients();
     throw;
-  } catch (const NotFinite& op) {
-    state.position = std::min(position + config_.accumulate, batches);
-    given.wrong = op.what();
   }
-  const std::optional<Outcome> before = settle(state);
-  ++state.step;
+  given.outcome.step = ++state.step;
+  given.outcome.learning_rate = learning_rate;
   if (given.wrong.empty()) {
     optimizer_->step(learning_rate, report_.gradient_scale(config_.clip_norm));
   }
   task_.module().clear_gradients();
-  unsettled_ = given;
+  unsettled_ = std::move(given);
   return before;
 }
 
@@ -48,47 +47,46 @@ std::optional<Updater::Outcome> Updater::settle(TrainingState& state) {
   if (!unsettled_) {
     return std::nullopt;
   }
-  Given given = *std::exchange(unsettled_, std::nullopt);
-  Outcome outcome;
-  outcome.tokens = given.tokens;
-  if (given.wrong.empty()) {
-    const UpdateReport::Numbers numbers = report_.wait();
-    outcome.loss = numbers.loss;
-    outcome.nll = numbers.nll;
-    outcome.gradient_norm = numbers.gradient_norm;
-    const bool finite_loss = std::isfinite(numbers.loss);
-    outcome.applied = finite_loss && std::isfinite(numbers.gradient_norm);
-    if (!outcome.applied) {
+  auto [outcome, wrong] = *std::exchange(unsettled_, std::nullopt);
+  if (wrong.empty()) {
+    outcome.numbers = report_.wait();
+    if (!outcome.applied()) {
       optimizer_->forget_step();
-      given.wrong = fmt::format("the {} is not finite", finite_loss ? "gradient" : "loss");
-      if (!numbers.first_bad_parameter.empty()) {
-        given.wrong += fmt::format("; the first parameter with such a gradient is {}",
-                                   numbers.first_bad_parameter);
+      wrong = fmt::format("the {} is not finite",
+                          std::isfinite(outcome.numbers.loss) ? "gradient" : "loss");
+      if (const std::string& first = outcome.numbers.first_bad_parameter; !first.empty()) {
+        wrong += fmt::format("; the first parameter with such a gradient is {}", first);
       }
     }
   }
-  if (outcome.applied) {
-    state.skipped_in_a_row = 0;
-    if (outcome.tokens == 0) {
-      log::warning("train", "step {}: its batches hold no token; the loss counts as 0", given.step);
-    }
-  } else {
-    skip(state, fmt::format("step {}: {}", given.step, given.wrong));
+  if (!outcome.applied()) {
+    skip(state, fmt::format("step {}: {}", outcome.step, wrong));
+    return outcome;
+  }
+  state.skipped_in_a_row = 0;
+  if (outcome.tokens == 0) {
+    log::warning("train", "step {}: its batches hold no token; the loss counts as 0", outcome.step);
   }
   return outcome;
 }
 
-int64_t Updater::sum_gradients(TrainingState& state, int64_t batches) {
-  int64_t tokens = 0;
+Updater::Given Updater::sum_gradients(TrainingState& state, int64_t batches) {
+  Given given;
+  const int64_t end = std::min(state.position + config_.accumulate, batches);
   report_.begin();
-  for (int64_t i = 0; i < config_.accumulate && state.position < batches; ++i) {
-    check_stop();
-    const BatchLoss batch = task_.loss(state.position++);
-    backward(batch.loss);
-    report_.add(batch);
-    tokens += batch.tokens;
+  try {
+    while (state.position < end) {
+      check_stop();
+      const BatchLoss batch = task_.loss(state.position++);
+      backward(batch.loss);
+      report_.add(batch);
+      given.outcome.tokens += batch.tokens;
+    }
+  } catch (const NotFinite& op) {
+    state.position = end;
+    given.wrong = op.what();
   }
-  return tokens;
+  return given;
 }
 
 void Updater::skip(TrainingState& state, const std::string& what) const {

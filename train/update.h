@@ -19,33 +19,36 @@ class HEED_EXPORT Updater {
   Updater(const TrainConfig& config, Task& task);
 
   struct Outcome {
-    double loss = 0;  // both summed over the tokens
-    double nll = 0;
+    int64_t step = 0;
     int64_t tokens = 0;
-    double gradient_norm = 0;  // of the mean over tokens, before clipping
-    bool applied = false;      // false: something was not finite and the config says to skip that
+    double learning_rate = 0;
+    UpdateReport::Numbers numbers;  // NaN where a batch was given up (NotFinite)
+    // false: something was not finite and the config says to skip that
+    bool applied() const { return numbers.applied; }
   };
   // Of up to train.accumulate batches from state.position on, `batches` being all of the epoch;
   // position and step move on. Losses are sums until here, so that however the batches were split
   // the update is the same. Returns what became of the update before, as settle() does: the host
   // looks at it when the device has the next batches to do, and never waits for an idle device.
-  // Throws Stopped between two batches, with everything as before, and what settle() throws.
+  // Throws Stopped between two batches, and what settle() throws: everything is as before then.
   std::optional<Outcome> update(TrainingState& state, int64_t batches, double learning_rate);
   // Waits for the last update; nothing when its outcome was told already. Throws Error where a loss
   // or gradient was not finite and the config says to stop.
   std::optional<Outcome> settle(TrainingState& state);
+
+  // Of the update whose outcome was not told yet.
+  int64_t tokens_under_way() const { return unsettled_ ? unsettled_->outcome.tokens : 0; }
 
   Optimizer& optimizer() { return *optimizer_; }
 
  private:
   // An update that the device was given.
   struct Given {
-    int64_t step;
-    int64_t tokens;
+    Outcome outcome;    // its numbers come later
     std::string wrong;  // what kept the optimizer from it
   };
 
-  int64_t sum_gradients(TrainingState& state, int64_t batches);
+  Given sum_gradients(TrainingState& state, int64_t batches);
   void skip(TrainingState& state, const std::string& what) const;
 
   const TrainConfig config_;

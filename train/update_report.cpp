@@ -67,8 +67,8 @@ UpdateReport::Numbers UpdateReport::wait() {
       std::find_if_not(numbers + squares_place, numbers + squares_place + reported_.size(),
                        [](double squares) { return std::isfinite(squares); });
   const auto index = static_cast<size_t>(bad - (numbers + squares_place));
-  return {numbers[loss_place], numbers[nll_place], numbers[norm_place],
-          index < reported_.size() ? reported_[index] : ""};
+  return {!std::isnan(numbers[scale_place]), numbers[loss_place], numbers[nll_place],
+          numbers[norm_place], index < reported_.size() ? reported_[index] : ""};
 }
 
 }  // namespace heed::train

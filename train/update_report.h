@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,9 +28,10 @@ class HEED_EXPORT UpdateReport {
   Tensor gradient_scale(double clip);
 
   struct Numbers {
-    double loss = 0;  // both summed over the tokens
-    double nll = 0;
-    double gradient_norm = 0;         // of the mean over tokens, before clipping
+    bool applied = false;    // the scale was one
+    double loss = no_value;  // both summed over the tokens
+    double nll = no_value;
+    double gradient_norm = no_value;  // of the mean over tokens, before clipping
     std::string first_bad_parameter;  // with a gradient that is not finite; empty: there is none
   };
   // Of the last gradient_scale(), before the next gradient_scale(). Waits for its update, not for
@@ -37,6 +39,8 @@ class HEED_EXPORT UpdateReport {
   Numbers wait();
 
  private:
+  static constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
+
   std::vector<NamedTensor> parameters_;
   int64_t tokens_ = 0;
   Tensor report_;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/error.h"
 #include "core/threads.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/strided.h"
@@ -39,11 +40,13 @@ void for_each_element(const char* op, const Tensor& gradient_scale,
 }  // namespace
 
 void CpuBackend::add_scalars(std::span<const Tensor> terms, const Tensor& sums) {
-  double* sum = sums.data<double>();
-  for (const Tensor& term : terms) {
-    dispatch_floating("add_scalars", term.dtype(),
-                      [&]<typename T>(T) { *sum++ += *term.data<T>(); });
-  }
+  HEED_ASSERT(!terms.empty() && terms.size() <= most_scalars, "{}", terms.size());
+  dispatch_floating("add_scalars", terms.front().dtype(), [&]<typename T>(T) {
+    double* sum = sums.data<double>();
+    for (const Tensor& term : terms) {
+      *sum++ += *term.data<T>();
+    }
+  });
 }
 
 void CpuBackend::gradient_scale(const Tensor& squares, const Tensor& losses, double tokens,

@@ -30,9 +30,10 @@ HWY_INLINE void for_each_vector(size_t n, F f) {
   }
 }
 
-// The sum of f(i-th elements of each array). Each block is added up in two vectors of partial sums
-// and the blocks in double, so that many f32 cost no digits however short the vectors are. f is
-// called with full vectors, for the tail with one element as a vector of its own.
+// The sum of f(d, i), the terms from i on, as many as d has lanes: full vectors, for the tail
+// single elements. f is called once for each, in order, and may write. Each block is added up in
+// two vectors of partial sums and the blocks in double, so that many f32 cost no digits however
+// short the vectors are.
 template <typename T, class F>
 HWY_INLINE T sum_of(size_t n, F f) {
   constexpr size_t block = 256;

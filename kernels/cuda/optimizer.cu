@@ -9,7 +9,7 @@
 namespace heed::kernels {
 namespace cuda {
 
-// Many parameters in one launch, as many as its arguments have room for (4 KiB).
+// Many parameters in one launch: its arguments have room for 4 KiB.
 template <typename T>
 struct Parameters {
   struct One {
@@ -22,6 +22,7 @@ struct Parameters {
   static constexpr int64_t most = 64;
   One ones[most];
 };
+static_assert(sizeof(Parameters<float>) <= 4000);
 
 // Blocks (x, y) take parameter y. The rule is given the scaled gradient.
 template <typename T, typename Rule>
@@ -133,8 +134,7 @@ void update_by(const char* op, const Step& step, const Tensor& gradient_scale,
 
 template <typename T>
 struct Terms {
-  static constexpr size_t most = 8;
-  const T* terms[most];
+  const T* terms[most_scalars];
 };
 
 template <typename T>
@@ -162,7 +162,7 @@ __global__ void gradient_scale_kernel(int64_t arrays, const double* squares, int
 }  // namespace cuda
 
 void CudaBackend::add_scalars(std::span<const Tensor> terms, const Tensor& sums) {
-  HEED_ASSERT(!terms.empty() && terms.size() <= cuda::Terms<float>::most, "{}", terms.size());
+  HEED_ASSERT(!terms.empty() && terms.size() <= most_scalars, "{}", terms.size());
   dispatch_floating("add_scalars", terms.front().dtype(), [&]<typename T>(T) {
     cuda::Terms<T> launched{};
     std::transform(terms.begin(), terms.end(), launched.terms,

@@ -194,7 +194,7 @@ __global__ void top_k_kernel(int64_t width, int64_t k, const T* x, T* values, in
 
 // --- of everything ------------------------------------------------------------------------------
 
-// Many arrays in one launch, as many as its arguments have room for (4 KiB).
+// Many arrays in one launch: its arguments have room for 4 KiB.
 template <typename T>
 struct Arrays {
   struct One {
@@ -204,6 +204,7 @@ struct Arrays {
   static constexpr int64_t most = 128;
   One ones[most];
 };
+static_assert(sizeof(Arrays<float>) <= 4000);
 
 // Blocks (x, y) take array y; a sum a block.
 template <typename T>

@@ -8,23 +8,20 @@
 
 namespace heed::kernels::cuda {
 
+// Failures of what ends an object have nowhere to go; at the end of the program the card may be
+// gone already.
+
+Event::Event() { HEED_CUDA_CALL(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+Event::~Event() { static_cast<void>(cudaEventDestroy(event_)); }
+void Event::record(cudaStream_t stream) const { HEED_CUDA_CALL(cudaEventRecord(event_, stream)); }
+void Event::wait() const { HEED_CUDA_CALL(cudaEventSynchronize(event_)); }
+
 PinnedMemory::PinnedMemory(size_t bytes) : bytes_(bytes) {
-  HEED_CUDA_CALL(cudaHostAlloc(&data_, bytes, cudaHostAllocDefault));
-  HEED_CUDA_CALL(cudaEventCreateWithFlags(&copied_, cudaEventDisableTiming));
+  void* memory = nullptr;
+  HEED_CUDA_CALL(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault));
+  data_ = static_cast<char*>(memory);
 }
-
-// A failure has nowhere to go; at the end of the program the card may be gone already.
-PinnedMemory::~PinnedMemory() {
-  static_cast<void>(cudaEventSynchronize(copied_));
-  static_cast<void>(cudaEventDestroy(copied_));
-  static_cast<void>(cudaFreeHost(data_));
-}
-
-void PinnedMemory::record(cudaStream_t stream) const {
-  HEED_CUDA_CALL(cudaEventRecord(copied_, stream));
-}
-
-void PinnedMemory::wait() const { HEED_CUDA_CALL(cudaEventSynchronize(copied_)); }
+PinnedMemory::~PinnedMemory() { static_cast<void>(cudaFreeHost(data_)); }  // after its copies
 
 Staging::Staging(cudaStream_t stream)
     : parts_{PinnedMemory(part_bytes), PinnedMemory(part_bytes), PinnedMemory(part_bytes),
@@ -32,26 +29,31 @@ Staging::Staging(cudaStream_t stream)
       stream_(stream) {}
 
 void Staging::upload(void* device, const void* host, size_t bytes) {
-  for (size_t begin = 0; begin < bytes; begin += part_bytes) {
-    const size_t count = std::min(part_bytes, bytes - begin);
-    const PinnedMemory& part = parts_[next_];
-    next_ = (next_ + 1) % parts_.size();
-    part.wait();
-    std::memcpy(part.data(), static_cast<const char*>(host) + begin, count);
-    HEED_CUDA_CALL(cudaMemcpyAsync(static_cast<char*>(device) + begin, part.data(), count,
+  for (size_t begin = 0; begin < bytes;) {
+    if (used_ == part_bytes) {
+      parts_[part_].copied().record(stream_);
+      part_ = (part_ + 1) % parts_.size();
+      parts_[part_].copied().wait();
+      used_ = 0;
+    }
+    const size_t count = std::min(part_bytes - used_, bytes - begin);
+    char* staged = parts_[part_].data() + used_;
+    std::memcpy(staged, static_cast<const char*>(host) + begin, count);
+    HEED_CUDA_CALL(cudaMemcpyAsync(static_cast<char*>(device) + begin, staged, count,
                                    cudaMemcpyHostToDevice, stream_));
-    part.record(stream_);
+    begin += count;
+    used_ += count;
   }
 }
 
 void CudaReadback::begin(const void* device, size_t bytes) {
   HEED_ASSERT(bytes <= memory_.bytes(), "{} of {}", bytes, memory_.bytes());
   HEED_CUDA_CALL(cudaMemcpyAsync(memory_.data(), device, bytes, cudaMemcpyDeviceToHost, stream_));
-  memory_.record(stream_);
+  memory_.copied().record(stream_);
 }
 
 const void* CudaReadback::wait() {
-  memory_.wait();
+  memory_.copied().wait();
   return memory_.data();
 }
 

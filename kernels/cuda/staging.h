@@ -9,8 +9,22 @@
 
 namespace heed::kernels::cuda {
 
+class Event {
+ public:
+  Event();
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(cudaStream_t stream) const;
+  void wait() const;  // not at all for one that was never recorded
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
 // Memory of the host that the card copies to and from while the host goes on, which CUDA does not
-// promise for pageable memory, and the event behind its last copy.
+// promise for pageable memory; and an event to record behind its last copy.
 class PinnedMemory {
  public:
   explicit PinnedMemory(size_t bytes);
@@ -18,19 +32,19 @@ class PinnedMemory {
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
 
-  void* data() const { return data_; }
+  char* data() const { return data_; }
   size_t bytes() const { return bytes_; }
-  void record(cudaStream_t stream) const;
-  void wait() const;
+  const Event& copied() const { return copied_; }
 
  private:
+  Event copied_;
   size_t bytes_;
-  void* data_ = nullptr;
-  cudaEvent_t copied_ = nullptr;
+  char* data_ = nullptr;
 };
 
-// The way of host memory to the card, through a ring of pinned parts. A part is filled again once
-// its last copy is made, so the host waits only when it is a whole ring ahead.
+// The way of host memory to the card, through a ring of pinned parts that are filled one after the
+// other. A part is filled again once its last copy is made, so the host waits only when it is
+// nearly a whole ring ahead.
 class Staging {
  public:
   explicit Staging(cudaStream_t stream);
@@ -44,7 +58,8 @@ class Staging {
   static constexpr size_t part_bytes = size_t{1} << 20;
 
   std::array<PinnedMemory, 4> parts_;
-  size_t next_ = 0;
+  size_t part_ = 0;
+  size_t used_ = 0;  // of the part
   cudaStream_t stream_;
 };
 

@@ -136,7 +136,7 @@ struct Results {
 };
 
 Results run(const Tensor& query, const Tensor& key, const Tensor& value,
-            const AttentionOptions& options, Tensor cotangent = {}) {
+            const AttentionOptions& options, const Tensor& cotangent = {}) {
   for (const Tensor& x : {query, key, value}) {
     set_requires_grad(x);
   }

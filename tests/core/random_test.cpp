@@ -105,7 +105,7 @@ TEST(Generator, BelowIsEvenlySpread) {
     ++counts[number];
   }
   for (const int c : counts) {
-    EXPECT_NEAR(c, count / 7, 200);
+    EXPECT_NEAR(c, count / 7.0, 200);
   }
   EXPECT_EQ(generator.below(1), 0U);
   EXPECT_LT(generator.below(~uint64_t{0}), ~uint64_t{0});
@@ -117,7 +117,7 @@ TEST(Generator, ShufflesToEachOrderAlike) {
   for (int i = 0; i < 6000; ++i) {
     std::vector<int> items{0, 1, 2};
     generator.shuffle(items);
-    ++orders[static_cast<size_t>(items[0] * 2 + (items[1] > items[2] ? 1 : 0))];
+    ++orders[static_cast<size_t>(items[0]) * 2 + (items[1] > items[2] ? 1 : 0)];
   }
   for (const int c : orders) {
     EXPECT_NEAR(c, 1000, 150);

@@ -190,7 +190,8 @@ TEST(Safetensors, RefusesAWrongLength) {
             "the header claims 1152921504606846976 bytes, the file has 10");
   EXPECT_EQ(refusal(bytes_of(UINT64_MAX, "{}")),
             "the header claims 18446744073709551615 bytes, the file has 10");
-  EXPECT_EQ(refusal(bytes_of(uint64_t{100'000'001}, std::string(100'000'001, ' '))),
+  constexpr size_t too_long = 100'000'001;
+  EXPECT_EQ(refusal(bytes_of(uint64_t{too_long}, std::string().append(too_long, ' '))),
             "the header claims 100000001 bytes, the file has 100000009");
 }
 

@@ -90,7 +90,7 @@ TEST(Tensor, KnowsWhetherItIsTheOnlyHandle) {
   const auto x = Tensor::zeros({4});
   EXPECT_TRUE(x.exclusive());
   {
-    const Tensor handle = x;
+    const Tensor handle = x;  // NOLINT(performance-unnecessary-copy-initialization)
     EXPECT_TRUE(handle.same(x));
     EXPECT_EQ(handle.identity(), x.identity());
     EXPECT_FALSE(x.exclusive());
@@ -103,7 +103,7 @@ TEST(Tensor, KnowsWhetherItIsTheOnlyHandle) {
 TEST(Tensor, DetachDropsTheAutogradRecord) {
   const auto x = Tensor::zeros({2});
   x.set_autograd(std::make_shared<AutogradRecord>());
-  const Tensor handle = x;
+  const Tensor handle = x;  // NOLINT(performance-unnecessary-copy-initialization)
   EXPECT_NE(handle.autograd(), nullptr);
   EXPECT_EQ(x.detach().autograd(), nullptr);
 }
@@ -128,6 +128,7 @@ TEST(Tensor, PrintsItsElements) {
 
 TEST(Tensor, WordsMistakes) {
   EXPECT_EQ(test::error_of([] { Tensor::empty({2, -1}); }), "[tensor] a size is negative: (2, -1)");
+  EXPECT_EQ(test::error_of([] { Tensor::full({-1}, 1); }), "[tensor] a size is negative: (-1)");
   EXPECT_EQ(test::error_of([] { Tensor::empty({int64_t{1} << 62}); }),
             "[tensor] f32 (4611686018427387904) has more bytes than 64 bits count");
   EXPECT_EQ(test::error_of([] {

@@ -84,8 +84,9 @@ NormByHand by_hand(const Tensor& x, const Tensor& weight, const Tensor& bias, co
 }
 
 TEST(LayerNorm, MatchesPlainLoops) {
-  for (const Shape& shape : {Shape{0, 5}, Shape{1, 1}, Shape{1, 2}, Shape{2, 1}, Shape{1, 13},
-                             Shape{17, 19}, Shape{16, 8}, Shape{33, 3}, Shape{211, 101}}) {
+  for (const Shape& shape :
+       {Shape{0, 5}, Shape{1, 1}, Shape{1, 2}, Shape{2, 1}, Shape{1, 13}, Shape{17, 19},
+        Shape{16, 8}, Shape{33, 3}, Shape{211, 101}, Shape{3, 257}, Shape{2, 1031}}) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       SCOPED_TRACE(shape.to_string());
       const Tensor x = random_tensor(shape, dtype, 1, -1, 3);
@@ -181,7 +182,8 @@ RmsNorm rms_norm(const Tensor& x, const Tensor& weight, const Tensor& dy, double
 
 // dx by the chain rule through the mean of squares.
 TEST(RmsNorm, MatchesPlainLoops) {
-  for (const Shape& shape : {Shape{0, 5}, {1, 1}, {2, 1}, {1, 13}, {17, 19}, {211, 101}}) {
+  for (const Shape& shape :
+       {Shape{0, 5}, {1, 1}, {2, 1}, {1, 13}, {17, 19}, {211, 101}, {3, 257}, {2, 1031}}) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       SCOPED_TRACE(shape.to_string());
       const Tensor x = random_tensor(shape, dtype, 1, 0.5, 3);

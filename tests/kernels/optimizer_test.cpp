@@ -27,7 +27,7 @@ constexpr int steps = 5;
 constexpr int64_t counts[] = {0, 1, 2, 13, 20'011};
 
 Tensor gradient_of(int step, const Tensor& p) {
-  return random_tensor(p.shape(), p.dtype(), static_cast<uint64_t>(10 + step));
+  return random_tensor(p.shape(), p.dtype(), 10 + static_cast<uint64_t>(step));
 }
 
 std::vector<Updated> one_of(const Training& training, const Tensor& gradient) {
@@ -190,17 +190,24 @@ TEST(Optimizers, UpdateManyParametersInOneCall) {
         all->push_back(one_of(training, gradient_of(static_cast<int>(i), training.p)).front());
       }
       step({&alone.back(), 1});
+      step({&alone.back(), 1});
     }
+    step(together);
     step(together);
     for (size_t i = 0; i < alone.size(); ++i) {
       EXPECT_EQ(together[i].p.to_doubles(), alone[i].p.to_doubles()) << i;
       EXPECT_EQ(together[i].first.to_doubles(), alone[i].first.to_doubles()) << i;
+      EXPECT_EQ(together[i].second.to_doubles(), alone[i].second.to_doubles()) << i;
     }
   }
 }
 
 TEST(Optimizers, LeaveEverythingForAScaleOfNaN) {
-  const Training training(1003, DType::f32);
+  Training training(1003, DType::f32);
+  training.first = random_tensor({1003}, DType::f32, 2);
+  training.second = random_tensor({1003}, DType::f32, 3, 0, 1);
+  training.first_by_hand = training.first.to_doubles();
+  training.second_by_hand = training.second.to_doubles();
   const Tensor nan = scale_of(NAN);
   tested().sgd_step({0.1, 0.9, 0.1}, nan, one_of(training, gradient_of(1, training.p)));
   tested().adam_step({0.1, 0.9, 0.98, 1e-9, 0.1, true, 1}, nan,

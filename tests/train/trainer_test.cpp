@@ -151,6 +151,32 @@ INSTANTIATE_TEST_SUITE_P(
       return first.substr(first.find('=') + 1);
     });
 
+// Log lines and checkpoints apart from each other and from most updates, each of which is told
+// later.
+TEST_F(TrainerRuns, GoesOnFromTheMiddleOfALogLine) {
+  const Config config = config_with(
+      {"model.dropout=0.3", "run.log_every=4", "train.steps=12", "train.checkpoint_every=5"});
+  const RunFolder straight = run("straight");
+  train(config, straight);
+  EXPECT_EQ(straight.checkpoint_steps(), (std::vector<int64_t>{12, 10, 5, 0}));
+  const std::vector<double> losses = values_of(straight, "loss");
+  EXPECT_EQ(losses.size(), 3U);
+  for (const int64_t cut : {12, 10, 5}) {
+    forget_from(straight, cut);
+    EXPECT_EQ(train(config, straight), TrainingEnd::finished);
+    EXPECT_EQ(values_of(straight, "loss"), losses) << "cut before step " << cut;
+  }
+  // As if each had been told at once.
+  const RunFolder often = run("often");
+  train(config_with({"model.dropout=0.3", "train.steps=12"}), often);
+  const Checkpoint rarely = straight.load_latest();
+  const Checkpoint at_once = often.load_latest();
+  ASSERT_EQ(rarely.weights.size(), at_once.weights.size());
+  for (size_t i = 0; i < rarely.weights.size(); ++i) {
+    EXPECT_EQ(rarely.weights[i].tensor.to_doubles(), at_once.weights[i].tensor.to_doubles());
+  }
+}
+
 TEST_F(TrainerRuns, AStopThatWasAskedForChangesNothing) {
   const Config config = config_with({"model.dropout=0.3", "run.log_every=4"});
   const RunFolder straight = run("straight");
@@ -333,14 +359,23 @@ TEST_F(TrainerRuns, ClippingScalesTheUpdate) {
 const Overrides exploding = {"train.optimizer=sgd", "train.learning_rate=1e38",
                              "train.clip_norm=0"};
 
+// Whether each update is looked at before the next one begins, or after.
+Overrides logging_and_saving(Overrides overrides, const std::string& every) {
+  overrides.push_back("run.log_every=" + every);
+  overrides.push_back("train.checkpoint_every=" + every);
+  return overrides;
+}
+
 TEST_F(TrainerRuns, ANonFiniteLossStopsByName) {
-  const RunFolder folder = run("stopping");
-  const std::string text = mistake(config_with(exploding), folder);
-  EXPECT_EQ(text,
-            "[train] step 2: the loss is not finite; the first parameter with such a gradient is "
-            "recurrent.weight; the step was not applied. Lower train.learning_rate, or find the op "
-            "with --check-finite");
-  EXPECT_EQ(folder.load_latest().state.step, 1) << "what was whole is kept";
+  for (const auto& [every, saved] : {std::pair<std::string, int64_t>{"1", 1}, {"100", 0}}) {
+    const RunFolder folder = run("stopping" + every);
+    const std::string text = mistake(config_with(logging_and_saving(exploding, every)), folder);
+    EXPECT_EQ(text,
+              "[train] step 2: the loss is not finite; the first parameter with such a gradient is "
+              "recurrent.weight; the step was not applied. Lower train.learning_rate, or find the "
+              "op with --check-finite");
+    EXPECT_EQ(folder.load_latest().state.step, saved) << "what was whole is kept";
+  }
 }
 
 TEST_F(TrainerRuns, AValidationThatFailsLosesNoUpdate) {
@@ -363,11 +398,6 @@ TEST_F(TrainerRuns, AValidationThatFailsLosesNoUpdate) {
 TEST_F(TrainerRuns, ANonFiniteLossIsSkipped) {
   Overrides skipping = exploding;
   skipping.emplace_back("train.nonfinite=skip");
-  const RunFolder folder = run("skipping");
-  log::set_level(log::Level::warning);
-  testing::internal::CaptureStderr();
-  EXPECT_EQ(train(config_with(skipping), folder), TrainingEnd::finished);
-  const std::string log = testing::internal::GetCapturedStderr();
   std::string expected;
   for (int step = 2; step <= 6; ++step) {
     expected += fmt::format(
@@ -375,10 +405,18 @@ TEST_F(TrainerRuns, ANonFiniteLossIsSkipped) {
         "gradient is recurrent.weight; skipped\n",
         step);
   }
-  EXPECT_EQ(log, expected);
-  const TrainingState state = folder.load_latest().state;
-  EXPECT_EQ(state.step, 6);
-  EXPECT_EQ(state.optimizer_steps, 1);
+  for (const std::string every : {"1", "100"}) {
+    const RunFolder folder = run("skipping" + every);
+    log::set_level(log::Level::warning);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(train(config_with(logging_and_saving(skipping, every)), folder),
+              TrainingEnd::finished);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), expected);
+    const TrainingState state = folder.load_latest().state;
+    EXPECT_EQ(state.step, 6);
+    EXPECT_EQ(state.optimizer_steps, 1);
+    EXPECT_EQ(state.skipped_in_a_row, 5);
+  }
 }
 
 TEST_F(TrainerRuns, AStretchOfSkippedUpdatesHasNoLoss) {

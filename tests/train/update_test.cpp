@@ -78,7 +78,7 @@ TEST(UpdaterStops, BetweenBatchesWithAllAsBefore) {
   EXPECT_FALSE(gradient(task.module().first).defined());
   EXPECT_EQ(task.module().first.to_doubles(), (std::vector<double>{1, 2}));
   EXPECT_FALSE(updater.update(state, 10, 0.1).has_value());
-  EXPECT_TRUE(updater.settle(state)->applied);
+  EXPECT_TRUE(updater.settle(state)->applied());
   EXPECT_EQ(state.position, 6);
 }
 
@@ -93,15 +93,19 @@ TEST(UpdaterOutcome, ComesAnUpdateLater) {
   TrainingState state;
   EXPECT_FALSE(updater.settle(state).has_value());
   EXPECT_FALSE(updater.update(state, 10, 0.5).has_value());
-  const Updater::Outcome first = updater.update(state, 10, 0.5).value();
+  const Updater::Outcome first = updater.update(state, 10, 0.25).value();
   EXPECT_EQ(batches, 4);
+  EXPECT_EQ(first.step, 1);
+  EXPECT_EQ(first.learning_rate, 0.5);
   EXPECT_EQ(first.tokens, 4);
-  EXPECT_EQ(first.nll, 1 + 2);
-  EXPECT_EQ(first.loss, 3 * (1 + 2) + 2 * 3);  // of the first weights: 1, 2 and 3
-  EXPECT_EQ(first.gradient_norm, std::sqrt(3.0 * 3 + 3 * 3 + 2 * 2) / 4);
+  EXPECT_EQ(updater.tokens_under_way(), 4);
+  EXPECT_EQ(first.numbers.nll, 1 + 2);
+  EXPECT_EQ(first.numbers.loss, 3 * (1 + 2) + 2 * 3);  // of the first weights: 1, 2 and 3
+  EXPECT_EQ(first.numbers.gradient_norm, std::sqrt(3.0 * 3 + 3 * 3 + 2 * 2) / 4);
   const Updater::Outcome second = updater.settle(state).value();
-  EXPECT_EQ(second.nll, 3 + 4);
+  EXPECT_EQ(second.numbers.nll, 3 + 4);
   EXPECT_FALSE(updater.settle(state).has_value());
+  EXPECT_EQ(updater.tokens_under_way(), 0);
 }
 
 TEST(UpdaterOutcome, OfAnUpdateThatWasClipped) {
@@ -112,31 +116,32 @@ TEST(UpdaterOutcome, OfAnUpdateThatWasClipped) {
   TrainingState state;
   updater.update(state, 10, 1);
   const double norm = std::sqrt(3.0 * 3 + 3 * 3 + 1) / 2;
-  EXPECT_DOUBLE_EQ(updater.settle(state)->gradient_norm, norm);
+  EXPECT_DOUBLE_EQ(updater.settle(state)->numbers.gradient_norm, norm);
   EXPECT_DOUBLE_EQ(task.module().second.to_doubles().front(), 3 - 0.5 * 0.5 / norm);
 }
 
-// A device that was given a bad update and the next one leaves the first out.
+// A device that was given a bad update among good ones leaves it out, states and all.
 TEST(UpdaterNotFinite, LeavesNothingInTheWeightsOrTheOptimizer) {
   for (const std::string optimizer : {"sgd", "adam", "adamw", "adadelta"}) {
     std::vector<std::vector<double>> weights;
-    for (const bool bad_first : {false, true}) {
-      AnyTask task([bad_first](const Weights& given, int64_t batch) {
-        return scaled(given, bad_first && batch == 0 ? infinity : 2, 1);
+    for (const int64_t bad : {-1, 2}) {
+      AnyTask task([bad](const Weights& given, int64_t batch) {
+        return scaled(given, batch == bad ? infinity : 2, 1);
       });
       TrainConfig config = plain(1);
       config.optimizer = optimizer;
       config.epsilon = 1e-6;
+      config.momentum = 0.9;
       config.nonfinite = "skip";
       Updater updater(config, task);
       TrainingState state;
       testing::internal::CaptureStderr();
-      for (int i = 0; i < (bad_first ? 4 : 3); ++i) {
+      for (int i = 0; i < (bad < 0 ? 4 : 5); ++i) {
         updater.update(state, 10, 0.1);
       }
       updater.settle(state);
       testing::internal::GetCapturedStderr();
-      EXPECT_EQ(updater.optimizer().steps(), 3);
+      EXPECT_EQ(updater.optimizer().steps(), 4);
       weights.push_back(task.module().first.to_doubles());
     }
     EXPECT_EQ(weights[0], weights[1]) << optimizer;
@@ -144,18 +149,77 @@ TEST(UpdaterNotFinite, LeavesNothingInTheWeightsOrTheOptimizer) {
   }
 }
 
-TEST(UpdaterLoss, OfNoTokensIsZeroAndWarnedOf) {
-  AnyTask task([](const Weights& weights, int64_t) { return scaled(weights, 0, 0); });
-  TrainConfig config = plain(2);
+// The update that would have come after the bad one is as if it had not been begun.
+TEST(UpdaterNotFinite, StopsWithAllAsBeforeTheNextUpdate) {
+  AnyTask task([](const Weights& weights, int64_t batch) {
+    static_cast<void>(default_generator().next_u32());
+    return scaled(weights, batch == 1 ? infinity : 1, 1);
+  });
+  Updater updater(plain(1), task);
+  TrainingState state;
+  updater.update(state, 10, 0.1);
+  updater.update(state, 10, 0.1);
+  const std::vector<double> weights = task.module().first.to_doubles();
+  const RandomState dropout = default_generator().state();
+  EXPECT_EQ(test::error_of([&] { updater.update(state, 10, 0.1); }),
+            "[train] step 2: the loss is not finite; the first parameter with such a gradient is "
+            "first; the step was not applied. Lower train.learning_rate, or find the op with "
+            "--check-finite");
+  EXPECT_EQ(state.step, 2);
+  EXPECT_EQ(state.position, 2);
+  EXPECT_EQ(default_generator().state(), dropout);
+  EXPECT_FALSE(gradient(task.module().first).defined());
+  EXPECT_EQ(task.module().first.to_doubles(), weights);
+  EXPECT_EQ(updater.optimizer().steps(), 1);
+}
+
+// A batch that --check-finite gave up takes those of its update along, and leaves no gradient.
+TEST(UpdaterNotFinite, SkipsTheWholeUpdateOfAnOpThatIsFound) {
+  AnyTask task([](const Weights& weights, int64_t batch) {
+    return BatchLoss{sum(logarithm(weights.first * (batch == 1 ? -1.0 : 1.0))), no_nll(), 1};
+  });
+  TrainConfig config = plain(3);
+  config.nonfinite = "skip";
   Updater updater(config, task);
+  TrainingState state;
+  set_check_finite(true);
+  testing::internal::CaptureStderr();
+  updater.update(state, 4, 0.1);
+  EXPECT_EQ(state.position, 3);
+  EXPECT_FALSE(gradient(task.module().first).defined());
+  const Updater::Outcome skipped = updater.update(state, 4, 0.5).value();
+  EXPECT_EQ(state.position, 4);
+  set_check_finite(false);
+  EXPECT_FALSE(skipped.applied());
+  EXPECT_TRUE(std::isnan(skipped.numbers.loss));
+  EXPECT_TRUE(std::isnan(skipped.numbers.gradient_norm));
+  EXPECT_TRUE(updater.settle(state)->applied());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "[train] warning: step 1: [check_finite] logarithm made inf or NaN: output 0 (2); "
+            "skipped\n");
+  EXPECT_EQ(updater.optimizer().steps(), 1);
+  EXPECT_EQ(task.module().first.to_doubles(), (std::vector<double>{1 - 0.5 / 1, 2 - 0.5 / 2}));
+}
+
+TEST(UpdaterLoss, OfNoTokensIsZeroAndWarnedOf) {
+  constexpr int64_t padding = 0;
+  AnyTask task([](const Weights& weights, int64_t) {
+    const CrossEntropy sums = cross_entropy(reshape(weights.first, {1, 2}),
+                                            Tensor::full({1}, padding, DType::i32), {0, padding});
+    return BatchLoss{sums.loss, sums.nll, 0};
+  });
+  Updater updater(plain(2), task);
   TrainingState state;
   testing::internal::CaptureStderr();
   updater.update(state, 10, 0.1);
   const Updater::Outcome outcome = updater.settle(state).value();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "[train] warning: step 1: its batches hold no token; the loss counts as 0\n");
+  EXPECT_TRUE(outcome.applied());
   EXPECT_EQ(outcome.tokens, 0);
-  EXPECT_TRUE(outcome.applied);
+  EXPECT_EQ(outcome.numbers.loss, 0);
+  EXPECT_EQ(outcome.numbers.gradient_norm, 0);
+  EXPECT_EQ(task.module().first.to_doubles(), (std::vector<double>{1, 2}));
 }
 
 TEST(UpdaterNotFinite, NamesTheFirstParameterAndStops) {
@@ -203,7 +267,7 @@ TEST(UpdaterNotFinite, IsSkippedUpToALimitInARow) {
   testing::internal::CaptureStderr();
   for (const bool applied : {false, false, true, false, false}) {
     updater.update(state, 10, 0.1);
-    EXPECT_EQ(updater.settle(state)->applied, applied) << state.step;
+    EXPECT_EQ(updater.settle(state)->applied(), applied) << state.step;
   }
   EXPECT_EQ(updater.optimizer().steps(), 1);
   updater.update(state, 10, 0.1);

@@ -13,51 +13,62 @@
 #include "nn/models/rnn_translator.h"
 #include "nn/models/transformer.h"
 #include "train/bench/synthetic.h"
-#include "train/optimizer.h"
-#include "train/update_report.h"
+#include "train/update.h"
 
 namespace heed::train {
 namespace {
 
-// A training step as the trainer makes it: loss, gradients, clipping, AdamW.
-template <typename Model>
+// The same batch again and again.
+class OneBatch final : public Task {
+ public:
+  OneBatch(std::unique_ptr<nn::Module> model, std::function<CrossEntropy()> loss, int64_t tokens)
+      : model_(std::move(model)), loss_(std::move(loss)), tokens_(tokens) {}
+
+  nn::Module& module() override { return *model_; }
+  Checkpoint checkpoint() const override { return {}; }
+  int64_t plan_epoch(Generator&) override { return INT64_MAX; }
+  BatchLoss loss(int64_t) override {
+    const CrossEntropy sums = loss_();
+    return {sums.loss, sums.nll, tokens_};
+  }
+  bool has_validation() const override { return false; }
+  Validation validate() override { return {}; }
+
+ private:
+  std::unique_ptr<nn::Module> model_;
+  std::function<CrossEntropy()> loss_;
+  int64_t tokens_;
+};
+
+TrainConfig adamw() {
+  TrainConfig config;
+  config.optimizer = "adamw";
+  config.epsilon = 1e-8;
+  config.clip_norm = 1;
+  return config;
+}
+
+// Training steps as the trainer makes them: loss, gradients, clipping, AdamW.
 class TrainingWorkload final : public Workload {
  public:
-  TrainingWorkload(std::unique_ptr<Model> model, std::function<CrossEntropy(const Model&)> loss,
+  TrainingWorkload(std::unique_ptr<nn::Module> model, std::function<CrossEntropy()> loss,
                    int64_t tokens, double attention_flops)
-      : model_(std::move(model)),
-        loss_(std::move(loss)),
+      : task_(std::move(model), std::move(loss), tokens),
         tokens_(tokens),
-        flops_(6.0 * static_cast<double>(product_weights(*model_) * tokens) + attention_flops),
-        report_(model_->named_parameters()) {
-    TrainConfig config;
-    config.optimizer = "adamw";
-    config.epsilon = 1e-8;
-    optimizer_ = make_optimizer(config, model_->named_parameters());
-  }
+        flops_(6.0 * static_cast<double>(product_weights(task_.module()) * tokens) +
+               attention_flops),
+        updater_(adamw(), task_) {}
 
-  void run() override {
-    const CrossEntropy batch = loss_(*model_);
-    backward(batch.loss);
-    report_.begin();
-    report_.add({batch.loss, batch.nll, tokens_});
-    if (std::exchange(reported_, true)) {
-      report_.wait();
-    }
-    optimizer_->step(1e-4, report_.gradient_scale(1));
-    model_->clear_gradients();
-  }
+  void run() override { updater_.update(state_, INT64_MAX, 1e-4); }
   int64_t tokens() const override { return tokens_; }
   double flops() const override { return flops_; }
 
  private:
-  std::unique_ptr<Model> model_;
-  std::function<CrossEntropy(const Model&)> loss_;
+  OneBatch task_;
   int64_t tokens_;
   double flops_;
-  UpdateReport report_;
-  bool reported_ = false;  // there was an update before
-  std::unique_ptr<Optimizer> optimizer_;
+  Updater updater_;
+  TrainingState state_;
 };
 
 // Scores and contexts, forward and backward, of layers over `positions` that see `keys` each.
@@ -76,12 +87,11 @@ std::unique_ptr<Workload> train_translator(std::unique_ptr<nn::TranslationModel>
                                 std::vector<int64_t>(pairs, pair_length)};
   const Tensor input = synthetic_ids(shape, pair_vocabulary, 2);
   const Tensor output = synthetic_ids(shape, pair_vocabulary, 3);
-  const auto loss = [=](const nn::TranslationModel& translator) {
+  const auto loss = [=, &translator = *model] {
     return cross_entropy(translator.forward(source, input, false).logits, output,
                          {0.1, data::Vocabulary::padding});
   };
-  return std::make_unique<TrainingWorkload<nn::TranslationModel>>(std::move(model), loss,
-                                                                  shape.numel(), further_flops);
+  return std::make_unique<TrainingWorkload>(std::move(model), loss, shape.numel(), further_flops);
 }
 
 }  // namespace
@@ -115,11 +125,11 @@ std::unique_ptr<Workload> train_causal_lm(const nn::CausalLmOptions& options, in
   const Shape shape = {batch, options.context};
   const Tensor input = synthetic_ids(shape, options.vocabulary, 1);
   const Tensor output = synthetic_ids(shape, options.vocabulary, 2);
-  const auto loss = [input, output](const nn::CausalLm& lm) {
+  const auto loss = [input, output, &lm = *model] {
     return cross_entropy(lm.forward(input), output);
   };
   const int64_t tokens = shape.numel();
-  return std::make_unique<TrainingWorkload<nn::CausalLm>>(
+  return std::make_unique<TrainingWorkload>(
       std::move(model), loss, tokens,
       attention_flops(options.layers, options.width, options.context, tokens));
 }

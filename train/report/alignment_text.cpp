@@ -88,7 +88,7 @@ std::string alignment_text(const AlignmentPicture& picture, int terminal_width, 
   for (size_t first = 0; first < sources; first += strip) {
     const size_t last = std::min(first + strip, sources);
     text += first > 0 ? "\n" : "";
-    text.append(static_cast<size_t>(label + 1), ' ');
+    text.append(static_cast<size_t>(label) + 1, ' ');
     for (size_t column = first; column < last; ++column) {
       text += fmt::format("{:>{}}", column + 1, cell);
     }

@@ -97,8 +97,8 @@ HEED_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int 
 HEED_EXPORT cudaError_t cudaDriverGetVersion(int* version);
 HEED_EXPORT cudaError_t cudaRuntimeGetVersion(int* version);
 
-// Work is done by the time a call returns, but for copies from pinned memory: those wait until the
-// stream or an event behind them is waited for, or something else comes behind them.
+// Work is done by the time a call returns, but for copies from and to pinned memory: those wait
+// until the stream or an event behind them is waited for, or something else comes behind them.
 using cudaStream_t = struct EmulatedStream*;
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 HEED_EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);

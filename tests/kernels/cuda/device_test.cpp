@@ -56,7 +56,8 @@ TEST_F(CudaBackend, CountsMemory) {
   EXPECT_EQ(memory.statistics().peak_in_use, before + 4000);
 }
 
-// More uploads on end than the ring of pinned memory holds, and one that goes round it.
+// Small ones that share a part of the ring of pinned memory, one that goes round it, and more than
+// it holds on end.
 TEST_F(CudaBackend, UploadsArriveAsTheyWere) {
   std::vector<Tensor> tensors;
   for (int i = 0; i < 9; ++i) {
@@ -69,6 +70,13 @@ TEST_F(CudaBackend, UploadsArriveAsTheyWere) {
   std::iota(many.begin(), many.end(), 0.0F);
   const Shape shape = {static_cast<int64_t>(many.size())};
   EXPECT_EQ(Tensor::from_vector(many, shape, cuda).to_vector<float>(), many);
+  tensors.clear();
+  for (int i = 0; i < 60; ++i) {
+    tensors.push_back(Tensor::full({30'001}, i, DType::f32, cuda));
+  }
+  for (int i = 0; i < 60; ++i) {
+    EXPECT_EQ(tensors[static_cast<size_t>(i)].to_doubles(), std::vector<double>(30'001, i));
+  }
 }
 
 // What the device is given between asking and looking is too late for it.

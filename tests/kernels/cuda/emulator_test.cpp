@@ -379,5 +379,31 @@ TEST(Emulator, PinnedMemoryThatIsUsedAgainTooEarlyShows) {
   }
 }
 
+// So is one to pinned memory: looking at it before it was waited for shows what was there.
+TEST(Emulator, PinnedMemoryThatIsLookedAtTooEarlyShows) {
+  for (const bool waits : {true, false}) {
+    void* pinned = nullptr;
+    ASSERT_EQ(cudaHostAlloc(&pinned, sizeof(float), cudaHostAllocDefault), cudaSuccess);
+    auto* const value = static_cast<float*>(pinned);
+    cudaEvent_t copied = nullptr;
+    ASSERT_EQ(cudaEventCreateWithFlags(&copied, cudaEventDisableTiming), cudaSuccess);
+    const Floats x(1);
+    *value = 1;
+    EXPECT_EQ(cudaMemcpyAsync(x.data(), pinned, sizeof(float), cudaMemcpyHostToDevice, nullptr),
+              cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+    *value = 2;
+    EXPECT_EQ(cudaMemcpyAsync(pinned, x.data(), sizeof(float), cudaMemcpyDeviceToHost, nullptr),
+              cudaSuccess);
+    EXPECT_EQ(cudaEventRecord(copied, nullptr), cudaSuccess);
+    if (waits) {
+      EXPECT_EQ(cudaEventSynchronize(copied), cudaSuccess);
+    }
+    EXPECT_EQ(*value, waits ? 1 : 2);
+    EXPECT_EQ(cudaEventDestroy(copied), cudaSuccess);
+    EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
+  }
+}
+
 }  // namespace
 }  // namespace heed::emulator

@@ -32,7 +32,7 @@ struct Model : CausalLm {
   }
 };
 
-Tensor tokens(std::vector<int32_t> ids, int64_t rows) {
+Tensor tokens(const std::vector<int32_t>& ids, int64_t rows) {
   const auto width = std::ssize(ids) / rows;
   return Tensor::from_vector(ids, {rows, width});
 }
