@@ -96,7 +96,7 @@ TEST(CausalLm, SelectedRowsContinueAsTheyWere) {
   const auto expect_row = [&](int64_t row, std::vector<int32_t> sequence) {
     const auto length = std::ssize(sequence);
     expect_close(rows_of(found)[static_cast<size_t>(row)],
-                 last_row(model.forward(tokens(std::move(sequence), 1)), 0, length - 1), 1e-12);
+                 last_row(model.forward(tokens(sequence, 1)), 0, length - 1), 1e-12);
   };
   expect_row(0, {5, 5, 1, 2, 0});
   expect_row(1, {1, 4, 2, 6, 0});
