@@ -93,7 +93,7 @@ TEST(CausalLm, SelectedRowsContinueAsTheyWere) {
   model.step(*state, slice(ids, 1, 0, 4));
   state->select({1, 0, 1});
   const Tensor found = model.step(*state, tokens({0, 0, 6}, 3));
-  const auto expect_row = [&](int64_t row, std::vector<int32_t> sequence) {
+  const auto expect_row = [&](int64_t row, const std::vector<int32_t>& sequence) {
     const auto length = std::ssize(sequence);
     expect_close(rows_of(found)[static_cast<size_t>(row)],
                  last_row(model.forward(tokens(sequence, 1)), 0, length - 1), 1e-12);
