@@ -62,7 +62,8 @@ class SubwordTokenizer final : public Tokenizer {
 
 }  // namespace
 
-std::string train_subword_model(const std::vector<std::string>& texts, int64_t pieces, bool exact) {
+std::string train_subword_model(const std::vector<std::string>& texts, const std::string& name,
+                                int64_t pieces, bool exact) {
   // hard_vocab_limit off: a small text gives fewer pieces instead of an error. One thread, so that
   // the same text gives the same model. (As a map: given a string, the library logs it.)
   const std::unordered_map<std::string, std::string> arguments = {
@@ -84,14 +85,14 @@ std::string train_subword_model(const std::vector<std::string>& texts, int64_t p
   if (const size_t versus = reason.find(" vs "); reason.find("required_chars") < versus) {
     const int64_t least = std::strtoll(reason.c_str() + versus + 4, nullptr, 10);
     HEED_CHECK_INPUT(least <= pieces, "data",
-                     "data.subword_size = {} is fewer than the characters of the text: at least {} "
-                     "is needed",
-                     pieces, least);
+                     "data.subword_size = {} is fewer than the characters of {}: at least {} is "
+                     "needed",
+                     pieces, name, least);
   }
   HEED_CHECK_INPUT(status.ok(), "data",
-                   "no subword model of {} pieces could be trained on {} sentences: {}; try "
+                   "no subword model of {} pieces could be trained on {} sentences of {}: {}; try "
                    "another data.subword_size",
-                   pieces, texts.size(), reason);
+                   pieces, texts.size(), name, reason);
   return model;
 }
 

@@ -134,7 +134,7 @@ std::unique_ptr<Tokenizer> make_text_tokenizer(const TokenizerOptions& options,
       }
     });
   }
-  return make_tokenizer(exact, sample.take(text.name()));
+  return make_tokenizer(exact, sample.take(text.name()), text.name());
 }
 
 Vocabulary build_text_vocabulary(const Tokenizer& tokenizer, const RunningText& text,

@@ -132,7 +132,8 @@ std::unique_ptr<Tokenizer> make_untrained(std::string_view kind, bool lowercase)
 }  // namespace
 
 std::unique_ptr<Tokenizer> make_tokenizer(const TokenizerOptions& options,
-                                          const std::vector<std::string>& texts) {
+                                          const std::vector<std::string>& texts,
+                                          const std::string& name) {
   if (options.kind != "subword") {
     return make_untrained(options.kind, options.lowercase);
   }
@@ -141,9 +142,9 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TokenizerOptions& options,
     prepared.push_back(prepare(text, options.lowercase));
   }
   auto tokenizer = make_subword_tokenizer(
-      train_subword_model(prepared, options.subword_size, options.exact), options.lowercase);
+      train_subword_model(prepared, name, options.subword_size, options.exact), options.lowercase);
   if (tokenizer->piece_count() < options.subword_size) {
-    log::info("data", "the text gives {} subword pieces, {} were asked for",
+    log::info("data", "{} gives {} subword pieces, {} were asked for", name,
               tokenizer->piece_count(), options.subword_size);
   }
   return tokenizer;

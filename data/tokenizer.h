@@ -32,10 +32,12 @@ class HEED_EXPORT Tokenizer {
 
 // word: maximal runs of `\w` and single other non-spaces (`\w+|[^\w\s]`), Unicode classes; decode
 // joins by spaces but for punctuation. space: what stands between spaces. character: code points.
-// subword: SentencePiece unigram pieces (Kudo 2018), trained on `texts`; when the text is too small
-// for subword_size pieces, fewer are made, saying so. Throws InputError for an unknown kind.
+// subword: SentencePiece unigram pieces (Kudo 2018), trained on `texts`, which messages call
+// `name`; when they are too small for subword_size pieces, fewer are made, saying so. Throws
+// InputError for an unknown kind.
 HEED_EXPORT std::unique_ptr<Tokenizer> make_tokenizer(const TokenizerOptions& options,
-                                                      const std::vector<std::string>& texts);
+                                                      const std::vector<std::string>& texts,
+                                                      const std::string& name = "the text");
 
 HEED_EXPORT std::unique_ptr<Tokenizer> restore_tokenizer(const std::string& state);
 

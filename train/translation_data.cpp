@@ -27,7 +27,7 @@ TextSide build_side(const Config& config, const data::PairCorpus& corpus,
     for_each([&](std::string_view text) { sample.offer(text); });
   }
   TextSide side;
-  side.tokenizer = data::make_tokenizer(options, sample.take(name));
+  side.tokenizer = data::make_tokenizer(options, sample.take(name), name);
   data::TokenCounts counts;
   for_each([&](std::string_view text) {
     for (const std::string& piece : side.tokenizer->encode(text)) {

@@ -127,7 +127,8 @@ class SubwordTokenizer : public ::testing::Test {
     return result;
   }
   static std::unique_ptr<Tokenizer> train(int64_t size) {
-    return make_tokenizer({.kind = "subword", .lowercase = true, .subword_size = size}, texts());
+    return make_tokenizer({.kind = "subword", .lowercase = true, .subword_size = size}, texts(),
+                          "a.fr");
   }
 };
 
@@ -161,18 +162,19 @@ TEST_F(SubwordTokenizer, ASmallTextGivesFewerPiecesAndSaysSo) {
   const auto pieces = train(8000);
   const std::string log = GetCapturedStderr();
   EXPECT_LT(pieces->piece_count(), 8000);
-  EXPECT_EQ(log, "[data] the text gives " + std::to_string(pieces->piece_count()) +
+  EXPECT_EQ(log, "[data] a.fr gives " + std::to_string(pieces->piece_count()) +
                      " subword pieces, 8000 were asked for\n");
 }
 
 TEST_F(SubwordTokenizer, WhatCannotBeTrainedIsRefused) {
-  EXPECT_EQ(test::error_of<InputError>([] { train(3); }),
-            "[data] data.subword_size = 3 is fewer than the characters of the text: at least 29 is "
-            "needed");
+  EXPECT_EQ(
+      test::error_of<InputError>([] { train(3); }),
+      "[data] data.subword_size = 3 is fewer than the characters of a.fr: at least 29 is needed");
   EXPECT_EQ(train(29)->piece_count(), 29);
   EXPECT_THAT(
       test::error_of<InputError>([] { make_tokenizer({.kind = "subword"}, {}); }),
-      StartsWith("[data] no subword model of 8000 pieces could be trained on 0 sentences: "));
+      StartsWith(
+          "[data] no subword model of 8000 pieces could be trained on 0 sentences of the text: "));
 }
 
 }  // namespace
