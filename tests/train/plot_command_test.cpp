@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/file.h"
 #include "tests/train/run_program.h"
@@ -44,6 +46,25 @@ TEST_F(PlotCommand, ARunWithoutValidationIsDrawnAsTrainingOrLeftOutInWords) {
   EXPECT_EQ(bleu.code, 0);
   EXPECT_EQ(bleu.out, "bleu.svg\n");
   EXPECT_EQ(bleu.err, "[plot] warning: blind has no value 'bleu': it is left out\n");
+}
+
+// What no validation measures is of the training, and a long name keeps its end.
+TEST_F(PlotCommand, NamesAreWholeOrCutInTheMiddle) {
+  const std::string name = "runs/a_run_of_a_name_that_is_long_with_seed_1";
+  const Outcome trained =
+      run({"train", "tiny.toml", "--run", name, "--set", "data.validation=none"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const auto names = [&](const std::string& value) {
+    EXPECT_EQ(run({"plot", "runs/tiny", name, "--value", value, "--output", "cut.svg"}).code, 0);
+    const std::string svg = read_file("test", *folder_ / "cut.svg");
+    std::vector<std::string> all = texts_of(svg);
+    std::ranges::sort(all);
+    std::erase_if(all, [](const std::string& text) { return !text.starts_with("runs/"); });
+    return all;
+  };
+  EXPECT_EQ(names("learning_rate"),
+            (std::vector<std::string>{"runs/a_run_of_…g_with_seed_1", "runs/tiny"}));
+  EXPECT_EQ(names("nll"), (std::vector<std::string>{"runs/a_run_of_…_1 (training)", "runs/tiny"}));
 }
 
 TEST_F(PlotCommand, AValueThatIsNotThereIsAnsweredWithThoseThatAre) {

@@ -116,6 +116,15 @@ TEST(DisplayWidth, Shortens) {
   EXPECT_EQ(shorten("e\u0301e\u0301e\u0301", 2), "e\u0301…");
   EXPECT_EQ(shorten("agreement", 1), "…");
   EXPECT_EQ(shorten("agreement", 0), "");
+  EXPECT_EQ(shorten_middle("agreement", 9), "agreement");
+  EXPECT_EQ(shorten_middle("agreement", 8), "agre…ent");
+  EXPECT_EQ(shorten_middle("agreement", 7), "agr…ent");
+  EXPECT_EQ(shorten_middle("東京です", 6), "東…す");
+  EXPECT_EQ(shorten_middle("東京です", 4), "…す");
+  EXPECT_EQ(shorten_middle("ae\u0301ae\u0301ae\u0301", 3), "a…e\u0301");
+  EXPECT_EQ(shorten_middle("agreement", 2), "a…");
+  EXPECT_EQ(shorten_middle("agreement", 1), "…");
+  EXPECT_EQ(shorten_middle("agreement", 0), "");
 }
 
 TEST(DisplayWidth, Pads) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,6 +14,7 @@
 #include "train/commands/shared.h"
 #include "train/language_model.h"
 #include "train/metrics.h"
+#include "train/report/shown_value.h"
 #include "train/report/table.h"
 #include "train/run_folder.h"
 #include "train/translator.h"
@@ -31,44 +33,28 @@ std::vector<MetricsEvent> history_of(const std::string& run) {
                                                         : std::vector<MetricsEvent>{};
 }
 
-std::string number(double value, const char* format) {
-  return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "";
-}
-
-struct Column {
-  const char* value;  // as metrics.jsonl calls it
-  const char* heading;
-  const char* format;
-  double scale = 1;
-};
-
 // A row a validation, with a column for whatever they measured.
 void print_history(std::vector<MetricsEvent> history) {
   std::erase_if(history, [](const MetricsEvent& event) { return event.event != "validation"; });
   if (history.empty()) {
     return;
   }
-  std::vector<Column> columns = {{"nll", "nll", "{:.4f}"},
-                                 {"perplexity", "perplexity", "{:.3f}"},
-                                 {"bits_per_character", "bits a character", "{:.4f}"},
-                                 {"bleu", "BLEU", "{:.2f}"},
-                                 {"chrf", "chrF", "{:.2f}"},
-                                 {"exact", "exact", "{:.1f}%", 100}};
-  std::erase_if(columns, [&](const Column& column) {
-    return std::ranges::none_of(history, [&](const MetricsEvent& event) {
-      return std::isfinite(event.value(column.value));
-    });
-  });
+  std::vector<std::string> columns;
+  std::ranges::copy_if(
+      validation_scores(), std::back_inserter(columns), [&](const std::string& name) {
+        return std::ranges::any_of(
+            history, [&](const MetricsEvent& event) { return !std::isnan(event.value(name)); });
+      });
   std::vector<std::string> header = {"step", "epoch"};
-  for (const Column& column : columns) {
-    header.emplace_back(column.heading);
+  for (const std::string& name : columns) {
+    header.push_back(shown_value(name).name);
   }
   TextTable table(header, std::vector<bool>(header.size(), true));
   for (const MetricsEvent& event : history) {
     std::vector<std::string> row = {fmt::format("{}", event.step),
                                     fmt::format("{:.2f}", event.epoch)};
-    for (const Column& column : columns) {
-      row.push_back(number(column.scale * event.value(column.value), column.format));
+    for (const std::string& name : columns) {
+      row.push_back(shown_value(name).text(event.value(name)));
     }
     table.add(std::move(row));
   }

@@ -17,6 +17,7 @@
 #include "train/config/nearest.h"
 #include "train/report/chart.h"
 #include "train/report/run_report.h"
+#include "train/report/shown_value.h"
 #include "train/run_folder.h"
 
 namespace heed::train {
@@ -46,11 +47,16 @@ void add_names(std::vector<std::string>& names, const std::vector<MetricsEvent>&
   }
 }
 
-// Of its validations where they have the value, else of its training.
+// Of its validations where they have the value, else of its training, which is told where it could
+// be taken for the other.
 Series curve_of(const std::string& run, const std::vector<MetricsEvent>& events,
                 const std::string& value) {
   Series series = series_of(events, "validation", value, run);
-  return series.x.empty() ? series_of(events, "train", value, run + " (training)") : series;
+  if (!series.x.empty()) {
+    return series;
+  }
+  return series_of(events, "train", value,
+                   shown_value(value).of_training ? run : run + " (training)");
 }
 
 // The end of a message about a value that no run has: the one that was meant, and all there are.

@@ -200,7 +200,7 @@ std::string label_svg(const Series& series, double x, double y, std::string_view
   }
   return text + fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}<title>{}</title></text>\n",
                             px(x + swatch_width + 6), px(y + 4), svg::ink,
-                            html_escape(shorten(series.name, label_columns)),
+                            html_escape(shorten_middle(series.name, label_columns)),
                             html_escape(series.name));
 }
 
@@ -228,7 +228,7 @@ Extent extent_of(const std::vector<Series>& series, const ChartOptions& options)
       }
     }
     if (!one.name.empty()) {
-      const double text = svg::text_width(shorten(one.name, label_columns), 12);
+      const double text = svg::text_width(shorten_middle(one.name, label_columns), 12);
       extent.label_width = std::max(extent.label_width, swatch_width + 6 + text);
       ++extent.label_count;
     }

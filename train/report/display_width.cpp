@@ -87,6 +87,20 @@ std::string shorten(std::string_view text, int width) {
   return width < 1 ? std::string() : std::string(fitting(shown, width - 1)) + "…";
 }
 
+std::string shorten_middle(std::string_view text, int width) {
+  const std::string shown = printable(text);
+  const int columns = display_width(shown);
+  if (columns <= width) {
+    return shown;
+  }
+  if (width < 1) {
+    return "";
+  }
+  // The end is what a beginning leaves: a wide character that is cut belongs to the end.
+  const std::string end = shown.substr(fitting(shown, columns - (width - 1) / 2).size());
+  return std::string(fitting(shown, width - 1 - display_width(end))) + "…" + end;
+}
+
 std::string pad(std::string_view text, int width, bool right_aligned) {
   std::string shown = printable(text);
   const auto spaces = static_cast<size_t>(std::max(0, width - display_width(shown)));

@@ -19,6 +19,9 @@ HEED_EXPORT int display_width(std::string_view text);
 // The printable text cut to at most `width` columns; what is cut is marked by a final … .
 HEED_EXPORT std::string shorten(std::string_view text, int width);
 
+// The same with what is cut taken from the middle: names often differ in their ends.
+HEED_EXPORT std::string shorten_middle(std::string_view text, int width);
+
 // The printable text filled with spaces to `width` columns; a longer text is left as it is.
 HEED_EXPORT std::string pad(std::string_view text, int width, bool right_aligned = false);
 

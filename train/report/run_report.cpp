@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <map>
-#include <string_view>
 
+#include "train/report/shown_value.h"
 #include "train/report/text_report.h"
 #include "train/report/translation_report.h"
-#include "train/wording.h"
 
 namespace heed::train {
 namespace {
@@ -38,20 +35,12 @@ std::string scores_at(const std::vector<MetricsEvent>& events, int64_t step) {
   if (validation == events.rend()) {
     return "";
   }
-  struct Score {
-    const char *value, *name, *suffix;
-    int digits;
-  };
   std::string text;
-  for (const Score& score :
-       {Score{"nll", "nll", "", 4}, Score{"perplexity", "perplexity", "", 3},
-        Score{"bits_per_character", "bits a character", "", 4}, Score{"bleu", "BLEU", "", 2},
-        Score{"chrf", "chrF", "", 2}, Score{"exact", "exact", "%", 2},
-        Score{"alignment_accuracy", "alignment", "%", 2}}) {
-    const double value = shown_value(score.value).scale * validation->value(score.value);
-    if (!std::isnan(value)) {
-      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", score.name,
-                          fixed(value, score.digits), score.suffix);
+  for (const std::string& name : validation_scores()) {
+    const ShownValue shown = shown_value(name);
+    const std::string value = shown.text(validation->value(name));
+    if (!value.empty()) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", shown.name, value);
     }
   }
   return text;
@@ -60,31 +49,15 @@ std::string scores_at(const std::vector<MetricsEvent>& events, int64_t step) {
 std::string introduction(const Checkpoint& best, const std::vector<MetricsEvent>& events) {
   const DataConfig& data = best.config.data;
   const std::string scores = scores_at(events, best.state.step);
+  const bool is_best = best.state.step == best.state.best_step;
   return fmt::format(
-      "{}, best checkpoint at step {}\n{}trained on {}, validated on {}", best.config.model.kind,
-      best.state.step, scores.empty() ? "" : fmt::format("{}; ", scores),
-      fmt::join(data.train, " and "),
+      "{}, {} checkpoint at step {}\n{}trained on {}, validated on {}", best.config.model.kind,
+      is_best ? "best" : "latest", best.state.step,
+      scores.empty() ? "" : fmt::format("{}; ", scores), fmt::join(data.train, " and "),
       data.validation.empty() ? "nothing" : fmt::format("{}", fmt::join(data.validation, " and ")));
 }
 
 }  // namespace
-
-ShownValue shown_value(const std::string& name) {
-  static const std::map<std::string_view, ShownValue> known = {
-      {"loss", {"Loss", "nats a token, smoothing included"}},
-      {"nll", {"Negative log-likelihood", "nats a token"}},
-      {"perplexity", {"Perplexity", "equally likely tokens"}},
-      {"bits_per_character", {"Bits a character", "bits"}},
-      {"bleu", {"BLEU", "of 100"}},
-      {"chrf", {"chrF", "of 100"}},
-      {"exact", {"Sentences equal to their reference", "%", 100}},
-      {"alignment_accuracy", {"Target words aligned to a true source word", "%", 100}},
-      {"learning_rate", {"Learning rate", "of an update"}},
-      {"gradient_norm", {"Gradient norm", "L2, before clipping"}},
-      {"tokens_per_second", {"Speed", "tokens a second"}}};
-  const auto found = known.find(name);
-  return found == known.end() ? ShownValue{name, name} : found->second;
-}
 
 Series series_of(const std::vector<MetricsEvent>& events, const std::string& event,
                  const std::string& value, const std::string& name) {

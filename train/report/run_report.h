@@ -12,15 +12,6 @@
 
 namespace heed::train {
 
-// What a picture calls a value of metrics.jsonl, and what it is counted in.
-struct ShownValue {
-  std::string title, unit;
-  double scale = 1;  // from the event's value to the unit
-};
-
-// By the name in the events ("nll", "bleu"); a name that is not known is called as it is.
-HEED_EXPORT ShownValue shown_value(const std::string& name);
-
 // A value of the events of one kind ("validation", "train"), where it can be drawn, in its unit.
 HEED_EXPORT Series series_of(const std::vector<MetricsEvent>& events, const std::string& event,
                              const std::string& value, const std::string& name);
