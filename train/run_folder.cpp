@@ -1,10 +1,14 @@
 #include "train/run_folder.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -84,6 +88,20 @@ std::string RunFolder::checkpoint_path(int64_t step) const {
 }
 
 bool RunFolder::exists() const { return fs::is_directory(path_); }
+
+// In the deepest of its parents that is there, a folder of a name that nobody has is made and
+// removed: permissions, a disk that is full or only read, a file in the way.
+void RunFolder::check_can_be_made() const {
+  std::error_code ignored;
+  fs::path there = fs::absolute(path_).lexically_normal();
+  while (there.has_relative_path() && !fs::exists(there, ignored)) {
+    there = there.parent_path();
+  }
+  std::string probe = there / ".heed-XXXXXX";
+  HEED_CHECK(::mkdtemp(probe.data()) != nullptr, "run", "the folder {} cannot be made: {}", path_,
+             std::strerror(errno));
+  ::rmdir(probe.c_str());
+}
 
 void RunFolder::create() const {
   for (const char* part : {"checkpoints", "report"}) {

@@ -27,6 +27,8 @@ class HEED_EXPORT RunFolder {
   std::string lock_path() const { return path_ + "/lock"; }  // there while a training runs
 
   bool exists() const;
+  // Leaves nothing behind. Throws Error when the folder, which is not there, cannot be made.
+  void check_can_be_made() const;
   // Makes the folders where they are missing. Throws Error naming what cannot be made.
   void create() const;
   // Steps of the numbered checkpoints, latest first; none where the folder is not there. Throws

@@ -31,9 +31,7 @@ class Trainer::Impl {
                      "{} is a file, a folder is expected: name another one with --run",
                      folder.path());
     configure_machine(config.run);
-    if (folder.exists()) {
-      take_lock();
-    }
+    folder.exists() ? take_lock() : folder.check_can_be_made();
     // The command that made a branch goes on with it.
     const bool branches = branch_of != nullptr && !folder.has_checkpoint();
     const std::optional<Checkpoint> saved =

@@ -124,7 +124,9 @@ TEST_P(EachSignal, SavesAndEnds) {
   EXPECT_GE(step, 1);
   EXPECT_EQ(train::read_metrics(run.metrics_path()).back().step, step);
   EXPECT_TRUE(outcome.err.ends_with(
-      fmt::format("\n[run] stopped at step {}; the same command goes on from here\n", step)))
+      fmt::format("\n[run] stopped at step {}; the same command goes on from here\n"
+                  "[run] curves and samples: run/report/index.html\n",
+                  step)))
       << outcome.err;
 }
 

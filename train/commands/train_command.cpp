@@ -71,7 +71,7 @@ std::string folder_of(const Options& options, const Config& config) {
   return std::filesystem::is_directory(options.target) ? options.target : "runs/" + config.run.name;
 }
 
-// The run is finished and saved, whatever becomes of its report.
+// The run is saved, whatever becomes of its report.
 void write_report(const RunFolder& folder) {
   const std::string path = folder.report_path("index.html");
   try {
@@ -98,10 +98,10 @@ void run_training(const Options& options) {
   const TrainingEnd end = trainer.run();
   training = 0;
   forget_stop_request();  // one that came after the last batch asks for what has happened
+  write_report(folder);   // of a run that was stopped as well: a second signal ends that at once
   if (end == TrainingEnd::interrupted) {
     throw ExitWith{128 + last_signal};
   }
-  write_report(folder);
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ void add_train_command(CLI::App& program) {
   command->footer(
       "The run folder holds the config, a log, metrics.jsonl, checkpoints and a report. The same\n"
       "command again goes on where a stopped run was; so does naming the run folder.\n"
-      "Ctrl-C saves and stops; a second Ctrl-C stops at once.\n\n"
+      "Ctrl-C saves, writes the report and stops; a second Ctrl-C stops at once.\n\n"
       "  heed train examples/toy_translator.toml\n"
       "  heed train examples/char_lm.toml\n"
       "  heed train mine.toml --run runs/wide --set model.width=512\n"
