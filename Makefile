@@ -55,7 +55,7 @@ SLOW_WHEN_EMULATED := WrongBackwardTest|AsAWhole|EveryCombinationOfOptionsLearns
 SLOW_WHEN_SANITIZED := TransformerLayerTest.PassesGradcheck|ASentenceDoesNotSeeItsNeighbours|TrainingMemory|AttentionMemory|DependOnTheThreads|AnyNumberOfThreads|TopK.MatchesASortOfManyRows
 # Kernels, and what stands on them.
 DEVICE_ROOMS := emulator|kernels|autograd|nn|golden
-TRAINING_ON_A_DEVICE := DeviceTraining|Updater|UpdateReport
+TRAINING_ON_A_DEVICE := DeviceTraining|DeviceCommands|Updater|UpdateReport
 
 test-emulated: ## the tests with the CUDA kernels, on a device that the CPU plays, in every order of a block's threads
 	@$(MAKE) --no-print-directory build-on-emulator PRESET=emulated

@@ -56,7 +56,8 @@ export HEED_TEST_DEVICE=cuda  # no falling back to the CPU
 for room in kernels autograd nn golden; do
   check "tests of $room, on the card" $build/tests/heed_${room}_tests
 done
-check "training, on the card" $build/tests/heed_train_tests --gtest_filter='*DeviceTraining*:Updater*:UpdateReport*'
+check "training and commands, on the card" $build/tests/heed_train_tests \
+  --gtest_filter='*DeviceTraining*:*DeviceCommands*:Updater*:UpdateReport*'
 if command -v compute-sanitizer > /dev/null; then
   for tool in memcheck racecheck; do
     check "compute-sanitizer, $tool" compute-sanitizer --tool $tool --error-exitcode 1 \

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -86,6 +87,17 @@ void check_command(CLI::App& program, int argc, const char* const* argv) {
                                        hint.empty() ? "; see `heed --help`" : hint));
 }
 
+// What was meant where "--option = value" is no number that the option can take.
+std::string number_expected(std::string_view refused) {
+  const size_t equals = refused.find(" = ");
+  const std::string_view option = refused.substr(0, equals);
+  const std::string_view value = refused.substr(std::min(equals, refused.size() - 3) + 3);
+  double number = 0;
+  const auto end = std::from_chars(value.data(), value.data() + value.size(), number).ptr;
+  const bool is_number = !value.empty() && end == value.data() + value.size();
+  return fmt::format("{} is {}, a {}number is expected", option, value, is_number ? "whole " : "");
+}
+
 // Words what CLI11 refuses.
 std::string worded(const CLI::ParseError& failure, const CLI::App& program) {
   const auto chosen = program.get_subcommands();
@@ -95,8 +107,8 @@ std::string worded(const CLI::ParseError& failure, const CLI::App& program) {
   constexpr std::string_view unreadable = "Could not convert: ";
   const std::string_view what = failure.what();
   if (what.starts_with(unreadable)) {
-    return fmt::format("[heed] {}: a number is expected; see `{} --help`",
-                       what.substr(unreadable.size()), name);
+    return fmt::format("[heed] {}; see `{} --help`",
+                       number_expected(what.substr(unreadable.size())), name);
   }
   const std::vector<std::string> extras = command.remaining();
   if (dynamic_cast<const CLI::ExtrasError*>(&failure) == nullptr || extras.empty()) {

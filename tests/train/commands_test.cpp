@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -93,6 +94,23 @@ TEST_F(Commands, UnequalFiles) {
       "at line 2\n");
 }
 
+TEST_F(Commands, SubwordsNameTheSideThatTheyAreOf) {
+  Arguments training = {"train",    "tiny.toml", "--run",
+                        "subwords", "--set",     "data.tokenizer=subword"};
+  const Outcome few = run(training);
+  ASSERT_EQ(few.code, 0) << few.err;
+  for (const char* side : {"source", "target"}) {
+    EXPECT_NE(few.err.find(fmt::format("\n[data] grammar:200:3-6, {} gives ", side)),
+              std::string::npos)
+        << few.err;
+  }
+  training.insert(training.end(), {"--run", "refused", "--set", "data.subword_size=16"});
+  training.erase(training.begin() + 2, training.begin() + 4);
+  expect_refused(training,
+                 "[data] data.subword_size = 16 is fewer than the characters of grammar:200:3-6, "
+                 "source: at least 26 is needed\n");
+}
+
 TEST_F(Commands, NoRunFolder) {
   expect_refused({"train", "tiny.toml", "--run", ""},
                  "[heed] --run: is empty, a folder is expected; see `heed train --help`\n");
@@ -129,7 +147,9 @@ TEST_F(Commands, UnknownWords) {
   expect_refused({"translate", "runs/tiny", "--bem", "3"},
                  "[heed] unknown option '--bem' of `heed translate`; did you mean '--beam'?\n");
   expect_refused({"translate", "runs/tiny", "--beam", "x"},
-                 "[heed] --beam = x: a number is expected; see `heed translate --help`\n");
+                 "[heed] --beam is x, a number is expected; see `heed translate --help`\n");
+  expect_refused({"translate", "runs/tiny", "--beam", "2.5"},
+                 "[heed] --beam is 2.5, a whole number is expected; see `heed translate --help`\n");
   expect_refused({"evaluate", "runs/tiny", "--corpus", "none"},
                  "[evaluate] --corpus is none: there is nothing to score; name a corpus\n");
   expect_refused({"translate"}, "[heed] RUN is required; see `heed translate --help`\n");
@@ -161,6 +181,21 @@ TEST_F(Commands, DecodingOptionsOutOfRange) {
   refused({"--length-penalty", "nan"}, "--length-penalty is nan, from 0 to 10 is expected");
   refused({"--max-length", "3", "--min-length", "4"},
           "the least length, 4, is above the greatest, 3: see --min-length and --max-length");
+}
+
+TEST_F(Commands, OtherOptionsOutOfRange) {
+  const auto refused = [](const Arguments& arguments, const std::string& text) {
+    expect_refused(arguments, "[heed] " + text + "\n");
+  };
+  refused({"evaluate", "runs/tiny", "--by-length", "--length-step", "5000"},
+          "--length-step is 5000, from 1 to 1000 is expected");
+  refused({"evaluate", "runs/tiny", "--alignments", "a.html", "--alignments-shown", "0"},
+          "--alignments-shown is 0, from 1 to 10000 is expected");
+  refused({"evaluate", "runs/tiny", "--bleu-tokenize", "14a"},
+          "--bleu-tokenize is 14a, \"13a\" or \"none\" is expected");
+  refused({"generate", "runs/tiny", "--tokens", "0"}, "--tokens is 0, at least 1 is expected");
+  refused({"bench", "--seconds", "0"}, "--seconds is 0, above 0 and at most 3600 is expected");
+  refused({"gradcheck", "--seed", "-1"}, "--seed is -1, at least 0 is expected");
 }
 
 TEST_F(Commands, InspectShowsWhatTheConfigChose) {
@@ -196,6 +231,14 @@ TEST_F(Commands, AReportIsCalledByItsFolder) {
   EXPECT_NE(read_file("test", *folder_ / "mine/other/report/index.html")
                 .find("<title>mine/other</title>"),
             std::string::npos);
+}
+
+// As the report and `heed evaluate` call and write them.
+TEST_F(Commands, InspectShowsEveryScoreOfAValidation) {
+  const std::string out = run({"inspect", "runs/tiny"}).out;
+  EXPECT_NE(out.find("\nstep  epoch     nll  perplexity  BLEU  chrF  exact  alignment\n"),
+            std::string::npos)
+      << out;
 }
 
 TEST_F(Commands, InspectPrintsOneObject) {
@@ -253,8 +296,13 @@ TEST_F(Commands, ASignalSavesAndTheSameCommandGoesOn) {
   EXPECT_GE(step, 1);
   EXPECT_EQ(at["finished"], false);
   EXPECT_TRUE(stopped.err.ends_with(
-      fmt::format("\n[run] stopped at step {}; the same command goes on from here\n", step)))
+      fmt::format("\n[run] stopped at step {}; the same command goes on from here\n"
+                  "[run] curves and samples: stopped/report/index.html\n",
+                  step)))
       << stopped.err;
+  EXPECT_NE(read_file("test", *folder_ / "stopped/report/index.html")
+                .find(fmt::format("rnnsearch, latest checkpoint at step {}\n", step)),
+            std::string::npos);
   // Fewer steps will do: the run counts as finished with those it has.
   const Outcome again = run({"train", "stopped", "--set", fmt::format("train.steps={}", step + 2)});
   EXPECT_EQ(again.code, 0) << again.err;
@@ -321,9 +369,28 @@ TEST_F(Commands, AFailedStartLeavesNoFolderAndAGoodOneLogsItsCorpora) {
   EXPECT_EQ(run({"train", "tiny.toml", "--run", "failed", "--set", "data.train=nosuch.tsv"}).code,
             2);
   EXPECT_FALSE(std::filesystem::exists(*folder_ / "failed"));
+  std::filesystem::create_directory(*folder_ / "fresh");
+  EXPECT_EQ(
+      run({"train", "tiny.toml", "--run", "fresh/a/b", "--set", "data.train=nosuch.tsv"}).code, 2);
+  EXPECT_TRUE(std::filesystem::is_empty(*folder_ / "fresh"));
   const std::string log = read_file("test", *folder_ / "runs/tiny/log.txt");
   EXPECT_NE(log.find(" [data] grammar:200:3-6: 200 pairs"), std::string::npos) << log;
   EXPECT_LT(log.find(" [run] heed "), log.find(" [data] grammar:200:3-6: 200 pairs")) << log;
+}
+
+TEST_F(Commands, AFolderThatCannotBeMadeIsNoticedBeforeACorpusIsRead) {
+  const auto refused = [](const std::string& folder, const std::string& reason) {
+    const Outcome outcome =
+        run({"train", "tiny.toml", "--run", folder, "--set", "data.train=nosuch.tsv"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.err, "[run] the folder " + folder + " cannot be made: " + reason + "\n");
+  };
+  refused("tiny.toml/run", "Not a directory");
+  if (geteuid() != 0) {  // who may write everywhere
+    std::filesystem::create_directory(*folder_ / "closed");
+    std::filesystem::permissions(*folder_ / "closed", std::filesystem::perms::owner_read);
+    refused("closed/a/run", "Permission denied");
+  }
 }
 
 TEST_F(Commands, ARefusedChangeNamesEveryKey) {

@@ -240,6 +240,12 @@ TEST(Config, WordsBadOverrides) {
             "[config] unknown section 'trian', --set trian.steps=3; did you mean [train]?");
   EXPECT_EQ(mistakes("", {"train.steps="}),
             "[config] train.steps is a string, an integer is expected: --set train.steps=");
+  EXPECT_EQ(mistakes("", {"train.steps=99999999999999999999"}),
+            "[config] train.steps is an integer beyond 64 bits: --set "
+            "train.steps=99999999999999999999");
+  EXPECT_EQ(parse_config("", "", {"run.name=99999999999999999999"}).run.name,
+            "99999999999999999999")
+      << "a name may look like one";
   EXPECT_EQ(mistakes("", {"run.name=a\xff"}),
             "[config] --set run.name holds bytes that are no UTF-8");
 }

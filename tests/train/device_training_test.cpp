@@ -14,6 +14,7 @@
 #include "kernels/precision.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/train/has_card.h"
 #include "tests/train/run_program.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
@@ -24,19 +25,10 @@ namespace {
 
 using Overrides = std::vector<std::string>;
 
-bool has_card() {
-  try {
-    kernels::backend(Device{DeviceKind::cuda});
-  } catch (const InputError&) {
-    return false;
-  }
-  return true;
-}
-
 class DeviceTraining : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!has_card()) {
+    if (!test::has_card()) {
       GTEST_SKIP() << "the cpu is the only device here";
     }
     log::set_level(log::Level::off);
@@ -113,7 +105,7 @@ TEST_P(DeviceTraining, LearnsAsOnTheCpu) {
 // Rounded products set the losses apart by a little, and by something.
 TEST_P(DeviceTraining, LearnsInBf16AndTf32) {
   try {
-    kernels::set_precision(Device{DeviceKind::cuda}, kernels::Precision::bf16);
+    kernels::set_precision(test::card, kernels::Precision::bf16);
   } catch (const InputError& lacking) {
     GTEST_SKIP() << lacking.what();
   }
@@ -123,7 +115,7 @@ TEST_P(DeviceTraining, LearnsInBf16AndTf32) {
     Trainer(config_on("cuda", precision), run).run();
     losses.push_back(losses_of(run));
   }
-  kernels::set_precision(Device{DeviceKind::cuda}, kernels::Precision::float32);
+  kernels::set_precision(test::card, kernels::Precision::float32);
   for (const size_t rounded : {size_t{1}, size_t{2}}) {
     const double tolerance = rounded == 1 ? 5e-4 : 3e-3;
     ASSERT_EQ(losses[rounded].size(), 50U);
@@ -163,7 +155,7 @@ TEST_P(DeviceTraining, GoesOnToTheSameBytes) {
 }
 
 TEST(Device, ThatIsNotThereIsRefused) {
-  if (has_card()) {
+  if (test::has_card()) {
     GTEST_SKIP() << "it is there";
   }
   const test::TemporaryFolder folder;
@@ -172,8 +164,7 @@ TEST(Device, ThatIsNotThereIsRefused) {
       test::Program(folder, {"train", "tiny.toml", "--set", "run.device=cuda"}).wait();
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.out, "");
-  const std::string refusal =
-      test::error_of<InputError>([] { kernels::backend(Device{DeviceKind::cuda}); });
+  const std::string refusal = test::error_of<InputError>([] { kernels::backend(test::card); });
   EXPECT_TRUE(refusal.starts_with("[device] cuda was asked for, but ")) << refusal;
   EXPECT_EQ(test::without_machine(outcome.err), refusal + "\n");
 }

@@ -32,12 +32,32 @@ TEST_F(EvaluateCommand, PrintsOneObject) {
   for (const auto& [key, value] : values.items()) {
     keys.insert(key);
   }
-  EXPECT_EQ(keys, (std::set<std::string>{"corpus", "loss", "nll", "perplexity", "bleu",
-                                         "bleu_signature", "chrf", "chrf_signature", "exact",
-                                         "tokens", "sentences", "alignment_accuracy"}));
+  EXPECT_EQ(keys,
+            (std::set<std::string>{"checkpoint", "step", "corpus", "loss", "nll", "perplexity",
+                                   "bleu", "bleu_signature", "chrf", "chrf_signature", "exact",
+                                   "tokens", "sentences", "alignment_accuracy"}));
   EXPECT_EQ(values["sentences"], 20);
   EXPECT_NEAR(values["perplexity"].get<double>(), std::exp(values["nll"].get<double>()), 1e-6);
   EXPECT_EQ(run({"evaluate", "runs/tiny", "--json"}).out, outcome.out) << "it is deterministic";
+}
+
+// Of a run the best one, unless there was no validation to tell.
+TEST_F(EvaluateCommand, NamesTheCheckpoint) {
+  const auto first_line = [](const std::string& run_or_file) {
+    const std::string out = run({"evaluate", run_or_file}).out;
+    return out.substr(0, out.find('\n'));
+  };
+  const std::string best = "runs/tiny/checkpoints/best.safetensors";
+  EXPECT_EQ(first_line("runs/tiny"), best + ": rnnsearch at step 3");
+  const json values = json::parse(run({"evaluate", "runs/tiny", "--json"}).out);
+  EXPECT_EQ(values["checkpoint"], best);
+  EXPECT_EQ(values["step"], 3);
+  const Outcome trained = run({"train", "tiny.toml", "--run", "unvalidated", "--set",
+                               "data.validation=none", "--set", "train.steps=2"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const std::string latest = "unvalidated/checkpoints/step-00000002.safetensors";
+  EXPECT_EQ(first_line("unvalidated"), latest + ": rnnsearch at step 2");
+  EXPECT_EQ(first_line(latest), latest + ": rnnsearch at step 2");
 }
 
 TEST_F(EvaluateCommand, Draws) {
@@ -73,7 +93,8 @@ TEST_F(EvaluateCommand, ComparesRunsOnTheSameSentences) {
     ranges[row["run"]].emplace_back(row["min_length"], row["max_length"], row["sentences"]);
     sentences += row["sentences"].get<int64_t>();
     EXPECT_GE(row["bleu"].get<double>(), 0);
-    EXPECT_EQ(row.size(), 5U);
+    EXPECT_EQ(row["step"], 3);
+    EXPECT_EQ(row.size(), 6U);
   }
   EXPECT_EQ(sentences, 80);
   EXPECT_GT(ranges["runs/tiny"].size(), 5U);
@@ -100,8 +121,10 @@ TEST_F(EvaluateCommand, ComparedRunsAreScoredAlike) {
       0U)
       << outcome.err;
   const std::string signature = "BLEU nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:";
-  EXPECT_NE(outcome.out.find("\nruns/tiny, " + signature), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("\nsmall letters, " + signature), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\nruns/tiny at step 3, " + signature), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("\nsmall letters at step 1, " + signature), std::string::npos)
+      << outcome.out;
   compare.insert(compare.end(), {"--bleu-tokenize", "none"});
   expect_refused(
       compare,

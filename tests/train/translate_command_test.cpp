@@ -29,6 +29,14 @@ TEST_F(TranslateCommand, TheBeamFollowsWhatWasAskedFor) {
   EXPECT_EQ(std::count(greedy.out.begin(), greedy.out.end(), '\n'), 1);
 }
 
+TEST_F(TranslateCommand, AScoreThatRoundsToZeroHasNoSign) {
+  const Outcome outcome =
+      run({"translate", "runs/tiny", "--scores", "--length-penalty", "10", "--min-length", "20"},
+          "the cat sleeps .\n");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("0.0000\t")) << outcome.out;
+}
+
 TEST_F(TranslateCommand, KeepsLines) {
   const std::string sentence = "the small cat sleeps .";
   const Outcome alone = run({"translate", "runs/tiny"}, sentence + "\n");

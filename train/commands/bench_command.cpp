@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,6 @@
 #include "train/commands/commands.h"
 #include "train/commands/shared.h"
 #include "train/config/nearest.h"
-#include "train/machine.h"
 #include "train/report/table.h"
 
 namespace heed::train {
@@ -23,9 +21,7 @@ namespace {
 struct Options {
   std::vector<std::string> presets;
   double seconds = 5;
-  Threads threads;
-  std::string device = "cpu";
-  std::optional<std::string> precision;
+  MachineFlags machine;
   bool json = false;
   std::string growth;  // picture
 };
@@ -109,18 +105,13 @@ void run_presets(const Options& options, const RunConfig& run) {
 }
 
 void run_bench(const Options& options) {
-  HEED_CHECK_INPUT(options.seconds > 0 && options.seconds <= 3600, "heed",
-                   "--seconds is {}, above 0 and at most 3600 is expected", options.seconds);
+  check_option("--seconds", options.seconds, {.low = 0, .high = 3600, .low_open = true});
   HEED_CHECK_INPUT(
       options.growth.empty() || (options.presets.empty() && !options.json), "heed",
       "--growth varies gpt-small and prints a table: give it without PRESET and --json");
   check_ending("--growth", options.growth, {{".svg", "a picture"}});
-  Config config;
-  config.run.device = options.device;
-  set_key(config, "run.precision", "--precision", options.precision);
-  set_key(config, "run.threads", "--threads", options.threads);
-  configure_machine(config.run);
-  options.growth.empty() ? run_presets(options, config.run) : run_growth(options);
+  const RunConfig run = options.machine.apply();
+  options.growth.empty() ? run_presets(options, run) : run_growth(options);
 }
 
 std::string footer() {
@@ -146,12 +137,7 @@ void add_bench_command(CLI::App& program) {
       ->type_name("");
   command->add_option("--seconds", options->seconds, "How long each runs, about (default: 5)")
       ->type_name("S");
-  add_threads_option(*command, options->threads);
-  command->add_option("--device", options->device, "cpu or cuda (default: cpu)")->type_name("D");
-  command
-      ->add_option("--precision", options->precision,
-                   "Of products on a card: float32, tf32 or bf16 (default: float32)")
-      ->type_name("P");
+  options->machine.add_to(*command);
   command->add_flag("--json", options->json,
                     "Print one JSON object a preset; of a single one it also tells peak_rss_mib,\n"
                     "the most that the process held");

@@ -39,7 +39,20 @@ struct Options {
   int64_t alignments_shown = 20;
   bool json = false;
   DecodingFlags decoding;
+  MachineFlags machine;
 };
+
+// A run to score, and the checkpoint of it that is scored.
+struct ScoredRun {
+  std::string name;  // as it was given
+  std::string checkpoint;
+  int64_t step;
+  Translator translator;
+};
+
+ScoredRun scored_run(const std::string& name, const Checkpoint& checkpoint) {
+  return {name, checkpoint.path, checkpoint.state.step, restore_translator(checkpoint)};
+}
 
 CorpusName corpus_name(const Options& options, const Config& config) {
   const CorpusName& name = options.corpus.empty() ? config.data.test : options.corpus;
@@ -55,6 +68,10 @@ EncodedCorpus encoded(const Translator& translator, const data::PairCorpus& pair
       encode_corpus(translator.config, translator.text, pairs, CorpusUse::evaluation);
   check_fits(translator, corpus);
   return corpus;
+}
+
+void print_checkpoint(const std::string& path, const Config& config, int64_t step) {
+  fmt::print("{}: {} at step {}\n", path, config.model.kind, step);
 }
 
 void add_loss(nlohmann::ordered_json& json, const CorpusLoss& loss) {
@@ -73,13 +90,15 @@ void add_loss(TextTable& table, const CorpusLoss& loss) {
 // One run's curve of Bahdanau et al. 2015, figure 2.
 struct LengthCurve {
   std::string run;
+  int64_t step;
   std::string signature;
   std::vector<LengthBucket> buckets;
 };
 
-void print_json(const Evaluation& result, const EncodedCorpus& corpus,
+void print_json(const ScoredRun& run, const Evaluation& result, const EncodedCorpus& corpus,
                 const std::vector<LengthCurve>& curves) {
-  nlohmann::ordered_json json = {{"corpus", corpus.name}};
+  nlohmann::ordered_json json = {
+      {"checkpoint", run.checkpoint}, {"step", run.step}, {"corpus", corpus.name}};
   add_loss(json, result.loss);
   json["bleu"] = result.bleu.score;
   json["bleu_signature"] = result.bleu.signature;
@@ -94,6 +113,7 @@ void print_json(const Evaluation& result, const EncodedCorpus& corpus,
   for (const LengthCurve& curve : curves) {
     for (const LengthBucket& bucket : curve.buckets) {
       json["by_length"].push_back({{"run", curve.run},
+                                   {"step", curve.step},
                                    {"min_length", bucket.min_length},
                                    {"max_length", bucket.max_length},
                                    {"sentences", bucket.sentences},
@@ -103,7 +123,8 @@ void print_json(const Evaluation& result, const EncodedCorpus& corpus,
   fmt::print("{}\n", json.dump());
 }
 
-void print_scores(const Evaluation& result, const EncodedCorpus& corpus) {
+void print_scores(const ScoredRun& run, const Evaluation& result, const EncodedCorpus& corpus) {
+  print_checkpoint(run.checkpoint, run.translator.config, run.step);
   fmt::print("{}: {}, {}\n", corpus.name,
              counted(static_cast<int64_t>(corpus.examples.size()), "sentence"),
              counted(result.loss.tokens, "target token"));
@@ -126,22 +147,22 @@ void print_curve(const LengthCurve& curve) {
     table.add({fmt::format("{}-{}", bucket.min_length, bucket.max_length),
                fmt::format("{}", bucket.sentences), fmt::format("{:.2f}", bucket.bleu.score)});
   }
-  fmt::print("\n{}, BLEU {}\n{}", curve.run, curve.signature, table.text());
+  fmt::print("\n{} at step {}, BLEU {}\n{}", curve.run, curve.step, curve.signature, table.text());
 }
 
 // Of the run and those it is compared with: the same sentences in the same ranges, by the words of
 // the first.
-std::vector<LengthCurve> length_curves(const Options& options, const TextSide& source,
+std::vector<LengthCurve> length_curves(const Options& options, const std::vector<ScoredRun>& runs,
                                        const EncodedCorpus& corpus,
                                        const std::vector<Evaluation>& results) {
   std::vector<int64_t> lengths;
   for (const data::SentencePair& pair : corpus.pairs) {
-    lengths.push_back(std::ssize(source.encode_pieces(pair.source)));
+    lengths.push_back(std::ssize(runs.front().translator.text.source.encode_pieces(pair.source)));
   }
   std::vector<LengthCurve> curves;
   for (size_t i = 0; i < results.size(); ++i) {
     const Evaluation& result = results[i];
-    curves.push_back({i == 0 ? options.run : options.compared[i - 1], result.bleu.signature,
+    curves.push_back({runs[i].name, runs[i].step, result.bleu.signature,
                       bleu_by_length(lengths, result.hypotheses, result.references, options.bucket,
                                      result.bleu_options)});
   }
@@ -199,7 +220,8 @@ void warn_of_other_text(const LanguageModel& language_model, const data::Running
   }
 }
 
-void evaluate_text(const Options& options, LanguageModel language_model) {
+void evaluate_text(const Options& options, const Checkpoint& checkpoint) {
+  LanguageModel language_model = restore_language_model(checkpoint);
   const CorpusName name = corpus_name(options, language_model.config);
   const HeldOutText held_out = load_held_out_text(language_model.config, name);
   const EncodedText text = encode_running_text(language_model, held_out.text);
@@ -209,7 +231,8 @@ void evaluate_text(const Options& options, LanguageModel language_model) {
   const TextLoss result = text_loss(language_model, text);
   const std::optional<double> bits = result.bits_per_character();
   if (options.json) {
-    nlohmann::ordered_json json = {{"corpus", text.name}};
+    nlohmann::ordered_json json = {
+        {"checkpoint", checkpoint.path}, {"step", checkpoint.state.step}, {"corpus", text.name}};
     add_loss(json, result);
     json["tokens"] = result.tokens;
     if (bits) {
@@ -219,6 +242,7 @@ void evaluate_text(const Options& options, LanguageModel language_model) {
     fmt::print("{}\n", json.dump());
     return;
   }
+  print_checkpoint(checkpoint.path, checkpoint.config, checkpoint.state.step);
   fmt::print("{}: {} tokens{}\n", text.name, result.tokens,
              bits ? fmt::format(", {} characters", *result.characters) : "");
   TextTable table({"score", "value", ""}, {false, true, false});
@@ -229,63 +253,60 @@ void evaluate_text(const Options& options, LanguageModel language_model) {
   fmt::print("{}", table.text());
 }
 
-std::vector<Translator> restore_compared(const Options& options) {
-  std::vector<Translator> compared;
-  for (const std::string& run : options.compared) {
-    compared.push_back(restore_translator(load_trained(run)));
-  }
-  return compared;
-}
-
 // Runs that are compared are scored alike: in lower case if one of them writes it, and tokens only
 // where they are the same ones.
-EvaluationOptions evaluation_options(const Options& options, const Translator& translator,
-                                     const std::vector<Translator>& compared) {
+EvaluationOptions evaluation_options(const Options& options, const std::vector<ScoredRun>& runs) {
+  const Translator& translator = runs.front().translator;
   EvaluationOptions evaluation;
   evaluation.decode = with_flags(translator.config, options.decoding);
   BleuOptions& bleu = evaluation.bleu;
   const bool of_tokens = options.bleu_tokenize == "none";
   bleu.tokenizer = of_tokens ? BleuTokenizer::none : BleuTokenizer::mteval_13a;
   bleu.lowercase = translator.config.data.lowercase;
-  for (size_t i = 0; i < compared.size(); ++i) {
-    const Translator& other = compared[i];
-    HEED_CHECK_INPUT(!of_tokens || other.text.target.tokenizer->state() ==
+  for (const ScoredRun& other : runs) {
+    HEED_CHECK_INPUT(!of_tokens || other.translator.text.target.tokenizer->state() ==
                                        translator.text.target.tokenizer->state(),
                      "evaluate",
                      "--bleu-tokenize none scores the tokens of a run, and {} has others than {}; "
                      "leave it out",
-                     options.compared[i], options.run);
-    if (other.config.data.lowercase && !bleu.lowercase) {
+                     other.name, options.run);
+    if (other.translator.config.data.lowercase && !bleu.lowercase) {
       bleu.lowercase = true;
       log::info("evaluate", "all runs are scored in lower case, which is all that {} writes",
-                options.compared[i]);
+                other.name);
     }
   }
   return evaluation;
 }
 
-void evaluate_pairs(const Options& options, Translator translator) {
-  const Config& config = translator.config;
+void evaluate_pairs(const Options& options, const Checkpoint& checkpoint) {
+  const Config& config = checkpoint.config;
   if (!options.alignments.empty()) {
     check_attends("evaluate", config);
   }
-  std::vector<Translator> compared = restore_compared(options);
-  const EvaluationOptions evaluation = evaluation_options(options, translator, compared);
+  std::vector<ScoredRun> runs;
+  runs.push_back(scored_run(options.run, checkpoint));
+  for (const std::string& name : options.compared) {
+    runs.push_back(scored_run(name, load_trained(name)));
+  }
+  const EvaluationOptions evaluation = evaluation_options(options, runs);
   const data::PairCorpus pairs =
       load_corpus(config, corpus_name(options, config), data::Split::test);
+  Translator& translator = runs.front().translator;
   const EncodedCorpus corpus = encoded(translator, pairs);
   std::vector<Evaluation> results = {evaluate(translator, corpus, evaluation)};
-  for (Translator& other : compared) {
+  for (size_t i = 1; i < runs.size(); ++i) {
+    Translator& other = runs[i].translator;
     results.push_back(evaluate(other, encoded(other, pairs), evaluation));
   }
   std::vector<LengthCurve> curves;
   if (options.with_by_length) {
-    curves = length_curves(options, translator.text.source, corpus, results);
+    curves = length_curves(options, runs, corpus, results);
   }
   if (options.json) {
-    print_json(results.front(), corpus, curves);
+    print_json(runs.front(), results.front(), corpus, curves);
   } else {
-    print_scores(results.front(), corpus);
+    print_scores(runs.front(), results.front(), corpus);
     std::ranges::for_each(curves, print_curve);
   }
   if (!options.by_length.empty()) {
@@ -297,21 +318,25 @@ void evaluate_pairs(const Options& options, Translator translator) {
 }
 
 void run_evaluate(const Options& options, const CLI::App& command) {
+  check_option("--bleu-tokenize", options.bleu_tokenize, {"13a", "none"});
+  check_option("--length-step", options.bucket, {1, 1000});
+  check_option("--alignments-shown", options.alignments_shown, {1, 10000});
   check_ending("--by-length", options.by_length, {{".svg", "a picture"}});
   check_ending("--alignments", options.alignments, {{".html", "a page"}});
-  use_threads(options.decoding.threads);
+  options.machine.apply();
   const Checkpoint checkpoint = load_trained(options.run);
   if (checkpoint.config.data.task == "translation") {
-    evaluate_pairs(options, restore_translator(checkpoint));
+    evaluate_pairs(options, checkpoint);
     return;
   }
   for (const CLI::Option* option : command.get_options()) {
     const std::string& option_name = option->get_name();
-    static const std::set<std::string> for_texts = {"RUN", "--corpus", "--json", "--threads"};
+    static const std::set<std::string> for_texts = {"RUN",      "--corpus",    "--json",
+                                                    "--device", "--precision", "--threads"};
     HEED_CHECK_INPUT(option->count() == 0 || for_texts.contains(option_name), "evaluate",
                      "{} is for translators, {} holds a language model", option_name, options.run);
   }
-  evaluate_text(options, restore_language_model(checkpoint));
+  evaluate_text(options, checkpoint);
 }
 
 }  // namespace
@@ -321,7 +346,9 @@ void add_evaluate_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("evaluate", "Score a trained run on a corpus");
   command->footer(
       "Of a translator loss, perplexity, BLEU, chrF and exact match on the run's test corpus, or\n"
-      "another one; of a language model loss, perplexity and bits a character.\n\n"
+      "another one; of a language model loss, perplexity and bits a character. The best "
+      "checkpoint\n"
+      "by validation is scored, or the latest where there was none.\n\n"
       "  heed evaluate runs/toy_translator\n"
       "  heed evaluate runs/toy_translator --corpus mine.tsv --beam 5 --json\n"
       "  heed evaluate runs/toy_translator --by-length lengths.svg --alignments pairs.html");
@@ -337,7 +364,6 @@ void add_evaluate_command(CLI::App& program) {
   command
       ->add_option("--bleu-tokenize", options->bleu_tokenize,
                    "13a scores detokenised text, none the tokens themselves")
-      ->check(CLI::IsMember({"13a", "none"}))
       ->type_name("13a|none");
   CLI::Option* by_length =
       command
@@ -351,7 +377,6 @@ void add_evaluate_command(CLI::App& program) {
       ->type_name("RUN")
       ->needs(by_length);
   command->add_option("--length-step", options->bucket, "Source words in each range")
-      ->check(CLI::Range(1, 1000))
       ->type_name("N")
       ->needs(by_length);
   CLI::Option* alignments =
@@ -360,11 +385,11 @@ void add_evaluate_command(CLI::App& program) {
                        "Write alignments of the pairs, the references given, as a page")
           ->type_name("HTML");
   command->add_option("--alignments-shown", options->alignments_shown, "How many of them")
-      ->check(CLI::Range(1, 10000))
       ->type_name("N")
       ->needs(alignments);
   command->add_flag("--json", options->json, "Print one JSON object");
   options->decoding.add_to(*command, false);
+  options->machine.add_to(*command);
   command->callback([options, command] {
     options->with_by_length = command->count("--by-length") > 0;
     run_evaluate(*options, *command);

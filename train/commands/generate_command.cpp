@@ -28,7 +28,7 @@ struct Options {
   std::optional<double> top_p;
   std::optional<int64_t> seed;
   std::optional<std::string> on_overflow;
-  Threads threads;
+  MachineFlags machine;
 };
 
 // The run's config with what the command line says.
@@ -38,8 +38,6 @@ Config with_flags(Config config, const Options& options) {
   set_key(config, "decode.top_p", "--top-p", options.top_p);
   set_key(config, "decode.on_overflow", "--on-overflow", options.on_overflow);
   set_key(config, "run.seed", "--seed", options.seed);
-  HEED_CHECK_INPUT(options.tokens >= 1, "heed", "--tokens is {}, at least 1 is expected",
-                   options.tokens);
   return config;
 }
 
@@ -61,7 +59,8 @@ void write(const std::string& text) {
 }
 
 void run_generate(const Options& options) {
-  use_threads(options.threads);
+  check_option("--tokens", options.tokens, {.low = 1});
+  options.machine.apply();
   LanguageModel language_model = restore_language_model(load_trained(options.run));
   const Config config = with_flags(language_model.config, options);
   GenerationOptions generation = generation_options(config.decode);
@@ -119,7 +118,7 @@ void add_generate_command(CLI::App& program) {
       ->add_option("--on-overflow", options->on_overflow,
                    "When the text outgrows the context, keep its latter half, or refuse")
       ->type_name("slide|refuse");
-  add_threads_option(*command, options->threads);
+  options->machine.add_to(*command);
   command->callback([options] { run_generate(*options); });
 }
 

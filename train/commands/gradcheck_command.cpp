@@ -20,7 +20,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> ops;
-  uint64_t seed = 1;
+  int64_t seed = 1;
   bool json = false;
 };
 
@@ -58,7 +58,9 @@ void check_names(const Options& options) {
 }
 
 void run_gradcheck(const Options& options) {
+  check_option("--seed", options.seed, {.low = 0});
   check_names(options);
+  const auto seed = static_cast<uint64_t>(options.seed);
   TextTable table({"op", "case", "checked", "kinks", "worst error", "result"},
                   {false, false, true, true, true, false});
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
@@ -70,8 +72,8 @@ void run_gradcheck(const Options& options) {
       continue;
     }
     GradcheckOptions check = entry.options;
-    check.seed = options.seed;
-    const GradcheckResult result = gradcheck(entry.function, entry.inputs(options.seed), check);
+    check.seed = seed;
+    const GradcheckResult result = gradcheck(entry.function, entry.inputs(seed), check);
     ++cases;
     failed += result.passed() ? 0 : 1;
     if (!result.passed()) {

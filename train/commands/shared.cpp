@@ -10,22 +10,13 @@
 #include <type_traits>
 #include <variant>
 
+#include "core/device.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/threads.h"
-#include "train/config/config_table.h"
+#include "train/machine.h"
 
 namespace heed::train {
 namespace {
-
-template <typename T>
-bool allows(const Key& key, const T& value) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    return key.choices.empty() || std::ranges::find(key.choices, value) != key.choices.end();
-  } else {
-    return key.range.contains(static_cast<double>(value));
-  }
-}
 
 template <typename T>
 void set(Config& config, std::string_view name, std::string_view option,
@@ -34,12 +25,29 @@ void set(Config& config, std::string_view name, std::string_view option,
     return;
   }
   const Key& key = *find_key(name);
-  HEED_CHECK_INPUT(allows(key, *given), "heed", "{} is {}, {} is expected", option, *given,
-                   key.choices.empty() ? key.range.text() : alternatives(key.choices, " or "));
+  if constexpr (std::is_same_v<T, std::string>) {
+    check_option(option, *given, key.choices);
+  } else {
+    check_option(option, *given, key.range);
+  }
   *std::get<T*>(key.value(config)) = *given;
 }
 
 }  // namespace
+
+void check_option(std::string_view option, int64_t given, const ValueRange& range) {
+  HEED_CHECK_INPUT(range.contains(static_cast<double>(given)), "heed", "{} is {}, {} is expected",
+                   option, given, range.text());
+}
+void check_option(std::string_view option, double given, const ValueRange& range) {
+  HEED_CHECK_INPUT(range.contains(given), "heed", "{} is {}, {} is expected", option, given,
+                   range.text());
+}
+void check_option(std::string_view option, const std::string& given,
+                  const std::vector<std::string_view>& choices) {
+  HEED_CHECK_INPUT(choices.empty() || std::ranges::find(choices, given) != choices.end(), "heed",
+                   "{} is {}, {} is expected", option, given, alternatives(choices, " or "));
+}
 
 void set_key(Config& config, std::string_view key, std::string_view option,
              const std::optional<int64_t>& given) {
@@ -54,17 +62,27 @@ void set_key(Config& config, std::string_view key, std::string_view option,
   set(config, key, option, given);
 }
 
-CLI::Option* add_threads_option(CLI::App& command, Threads& threads) {
-  return command.add_option("--threads", threads, "Threads; 0 = the cores this process may use")
+void MachineFlags::add_to(CLI::App& command) {
+  command.add_option("--device", device, "cpu, cuda or cuda:N (default: cpu)")->type_name("D");
+  command
+      .add_option("--precision", precision,
+                  "Of products on a card: float32, tf32 or bf16 (default: float32)")
+      ->type_name("P");
+  command.add_option("--threads", threads, "Threads; 0 = the cores this process may use")
       ->type_name("N");
 }
 
-void use_threads(const Threads& threads) {
+RunConfig MachineFlags::apply() const {
   Config config;
+  RunConfig& run = config.run;
+  run.device = device.value_or(run.device);  // of several cards any: more than the key allows
+  set_key(config, "run.precision", "--precision", precision);
   set_key(config, "run.threads", "--threads", threads);
-  if (config.run.threads > 0) {
-    set_thread_count(static_cast<int>(config.run.threads));
+  configure_machine(run);
+  if (parse_device(run.device).kind != DeviceKind::cpu) {
+    log_machine(run);
   }
+  return run;
 }
 
 void DecodingFlags::add_to(CLI::App& command, bool with_n_best) {
@@ -84,7 +102,6 @@ void DecodingFlags::add_to(CLI::App& command, bool with_n_best) {
       .add_option("--length-penalty", length_penalty,
                   "alpha of ((5 + length) / 6)^alpha, which scores are divided by")
       ->type_name("ALPHA");
-  add_threads_option(command, threads);
 }
 
 DecodeConfig with_flags(Config config, const DecodingFlags& flags) {

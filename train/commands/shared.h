@@ -7,17 +7,24 @@
 #include <string_view>
 #include <vector>
 
+#include "train/config/config.h"
+#include "train/config/config_table.h"
+
 // What several commands share.
 namespace heed::train {
-
-struct Config;
-struct DecodeConfig;
 
 // Thrown to end the program with an exit code when the message was shown already (an interrupted
 // training: 130 for SIGINT, 143 for SIGTERM).
 struct ExitWith {
   int code;
 };
+
+// Throw InputError, naming the option, for a value that it does not take. Without choices it takes
+// any text.
+void check_option(std::string_view option, int64_t given, const ValueRange& range);
+void check_option(std::string_view option, double given, const ValueRange& range);
+void check_option(std::string_view option, const std::string& given,
+                  const std::vector<std::string_view>& choices);
 
 // Sets a config key to what an option gives, if it is given. The option may say what the key may;
 // throws InputError naming the option.
@@ -28,9 +35,17 @@ void set_key(Config& config, std::string_view key, std::string_view option,
 void set_key(Config& config, std::string_view key, std::string_view option,
              const std::optional<std::string>& given);
 
-using Threads = std::optional<int64_t>;
-CLI::Option* add_threads_option(CLI::App& command, Threads& threads);
-void use_threads(const Threads& threads);  // none, 0: as they are
+// Where a command computes, and how: the keys of [run] as options.
+struct MachineFlags {
+  std::optional<std::string> device;
+  std::optional<std::string> precision;
+  std::optional<int64_t> threads;
+
+  void add_to(CLI::App& command);
+  // Makes the process compute so: weights that are loaded from then on lie on that device. Returns
+  // the section. Throws InputError for what is not there.
+  RunConfig apply() const;
+};
 
 // Options of the commands that translate.
 struct DecodingFlags {
@@ -39,7 +54,6 @@ struct DecodingFlags {
   std::optional<int64_t> max_length;
   std::optional<int64_t> min_length;
   std::optional<double> length_penalty;
-  Threads threads;
 
   void add_to(CLI::App& command, bool with_n_best);
 };

@@ -34,6 +34,7 @@ struct Options {
   bool show_alignments = false;
   bool scores = false;
   DecodingFlags decoding;
+  MachineFlags machine;
 };
 
 struct Batch {
@@ -197,8 +198,9 @@ class Session {
     for (size_t i = 0; i < texts.size(); ++i) {
       all[i].resize(static_cast<size_t>(decode_.n_best));
       for (const Translation& translation : all[i]) {
-        write(options_.scores ? fmt::format("{:.4f}\t{}\n", translation.score, translation.text)
-                              : translation.text + "\n");
+        write(options_.scores
+                  ? fmt::format("{}\t{}\n", fixed(translation.score, 4), translation.text)
+                  : translation.text + "\n");
         remember(texts[i], translation);
       }
     }
@@ -266,7 +268,7 @@ class Session {
 void run_translate(const Options& options) {
   check_ending("--alignments", options.alignments,
                {{".html", "a page"}, {".svg", "a picture of the only one"}});
-  use_threads(options.decoding.threads);
+  options.machine.apply();
   Translator translator = restore_translator(load_trained(options.run));
   const data::InvalidUtf8 policy = invalid_utf8_policy(translator.config.data);
   const auto reader =
@@ -314,6 +316,7 @@ void add_translate_command(CLI::App& program) {
                     "Print each alignment beneath its translation");
   command->add_flag("--scores", options->scores, "Put the score and a TAB before each translation");
   options->decoding.add_to(*command, true);
+  options->machine.add_to(*command);
   command->callback([options] { run_translate(*options); });
 }
 

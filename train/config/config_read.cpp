@@ -269,6 +269,7 @@ void Reader::read_override(const std::string& text) {
   }
   // The value is TOML, or else (and always for a key that takes text) the text as it stands.
   const std::string value = text.substr(equals + 1);
+  bool too_large = false;
   const auto as_toml = [&](const std::string& written) -> std::optional<toml::table> {
     const std::string assignment = "value = " + written;
     if (find_unsafe_toml(assignment)) {
@@ -277,7 +278,8 @@ void Reader::read_override(const std::string& text) {
     try {
       toml::table table = toml::parse(assignment);
       return table.size() == 1 ? std::optional(std::move(table)) : std::nullopt;
-    } catch (const toml::parse_error&) {
+    } catch (const toml::parse_error& failure) {
+      too_large = failure.description().find("not representable in 64 bits") != std::string::npos;
       return std::nullopt;
     }
   };
@@ -285,6 +287,11 @@ void Reader::read_override(const std::string& text) {
   const bool takes_text =
       std::holds_alternative<std::string*>(target) || std::holds_alternative<CorpusName*>(target);
   auto holder = as_toml(value);
+  if (too_large && !takes_text) {
+    mistake("{} is an integer beyond 64 bits: {}", key->name, place);
+    wrong_.insert(key->name);
+    return;
+  }
   const toml::node* node = holder ? holder->get("value") : nullptr;
   if (node == nullptr || (takes_text && !node->is_string() && !node->is_array())) {
     holder = as_toml(toml_string(value));
