@@ -32,4 +32,4 @@ if(HEED_CUDA)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/HeedCudaDependencies.cmake DESTINATION ${package_dir})
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/heed
-        FILES_MATCHING PATTERN "*.toml")
+        FILES_MATCHING PATTERN "*.toml" PATTERN "*.cpp")

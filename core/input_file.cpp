@@ -24,7 +24,8 @@ std::string reason(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::path(path).is_absolute()
              ? "no such file"
-             : "no such file in " + std::filesystem::current_path(ignored).string();
+             : fmt::format("no such file in {}; a relative path begins where heed is called",
+                           std::filesystem::current_path(ignored).string());
 }
 
 }  // namespace

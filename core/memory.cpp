@@ -110,8 +110,9 @@ class CpuMemory final : public DeviceMemory {
       release_cache();
       pointer = std::aligned_alloc(64, bytes);
     }
-    HEED_CHECK(pointer != nullptr, "memory", "no more memory: {} bytes asked for, {} in use", bytes,
-               statistics_.in_use);
+    HEED_CHECK(pointer != nullptr, "memory",
+               "no more memory: {} bytes asked for, {} in use; a smaller batch or model needs less",
+               bytes, statistics_.in_use);
     statistics_.reserved += static_cast<int64_t>(bytes);
     return pointer;
   }

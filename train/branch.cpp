@@ -18,23 +18,27 @@ std::string absolute(const RunFolder& folder) {
 
 }  // namespace
 
-void check_same_config(const Config& saved, const Config& asked, const std::string& folder) {
+void check_same_config(const Config& saved, const Config& asked, const std::string& folder,
+                       bool as_branch) {
   std::string refused;
-  bool may_branch = true;
+  bool may_branch = !as_branch;
   for (const ConfigDifference& difference : config_differences(saved, asked)) {
     if (!difference.resumable) {
       refused += "\n  " + difference.text();
       may_branch = may_branch && !difference.fixed;
     }
   }
-  const std::string remedy =
-      may_branch
-          ? fmt::format(
-                "go on as it was (heed train {0}), train anew in another folder (--run), or "
-                "make a new run from it (heed train {0} --branch NEW_RUN)",
-                folder)
-          : fmt::format("go on as it was (heed train {}), or train anew in another folder (--run)",
-                        folder);
+  std::string remedy = fmt::format("go on as it was (heed train {})", folder);
+  if (as_branch) {
+    remedy += ", or name another folder with --branch";
+  } else if (may_branch) {
+    remedy += fmt::format(
+        ", train anew in another folder (--run), or make a new run from it (heed train {} "
+        "--branch NEW_RUN)",
+        folder);
+  } else {
+    remedy += ", or train anew in another folder (--run)";
+  }
   HEED_CHECK_INPUT(refused.empty(), "run", "{} was begun with another config; {}:{}", folder,
                    remedy, refused);
 }

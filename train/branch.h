@@ -6,8 +6,10 @@
 
 namespace heed::train {
 
-// Throws InputError listing every key whose change would break an exact continuation.
-void check_same_config(const Config& saved, const Config& asked, const std::string& folder);
+// Throws InputError listing every key whose change would break an exact continuation. as_branch:
+// `folder` was named as a branch's.
+void check_same_config(const Config& saved, const Config& asked, const std::string& folder,
+                       bool as_branch);
 
 // A branch remembers where it came from, so that only the command that made it goes on with it.
 // Throws InputError when `folder`, where `saved` lies, is no branch of `origin`.

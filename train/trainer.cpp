@@ -113,7 +113,7 @@ class Trainer::Impl {
     if (branch_of != nullptr) {
       check_origin(saved, *branch_of, folder_);
     }
-    check_same_config(saved.config, config_, folder_.path());
+    check_same_config(saved.config, config_, folder_.path(), branch_of != nullptr);
     return saved;
   }
 

@@ -31,8 +31,9 @@ class CudaMemory final : public DeviceMemory {
       pointer = try_allocate(bytes);
     }
     HEED_CHECK(pointer != nullptr, "memory",
-               "the card has no more memory: {} bytes asked for, {} in use", bytes,
-               statistics_.in_use);
+               "the card has no more memory: {} bytes asked for, {} in use; a smaller batch or "
+               "model needs less",
+               bytes, statistics_.in_use);
     statistics_.in_use += static_cast<int64_t>(bytes);
     statistics_.peak_in_use = std::max(statistics_.peak_in_use, statistics_.in_use);
     const int64_t held = reserved();

@@ -130,7 +130,7 @@ TEST(Memory, SaysWhenThereIsNoMore) {
   const int64_t in_use = device_memory({}).statistics().in_use;
   EXPECT_EQ(test::error_of([] { device_memory({}).allocate(size_t{1} << 62); }),
             fmt::format("[memory] no more memory: 4611686018427387904 bytes asked for, {} "
-                        "in use",
+                        "in use; a smaller batch or model needs less",
                         in_use));
 }
 

@@ -23,6 +23,7 @@ struct Options {
   std::string run;
   std::string prompt;
   int64_t tokens = 256;
+  int64_t samples = 1;
   std::optional<double> temperature;
   std::optional<int64_t> top_k;
   std::optional<double> top_p;
@@ -60,6 +61,7 @@ void write(const std::string& text) {
 
 void run_generate(const Options& options) {
   check_option("--tokens", options.tokens, {.low = 1});
+  check_option("--samples", options.samples, {.low = 1});
   options.machine.apply();
   LanguageModel language_model = restore_language_model(load_trained(options.run));
   const Config config = with_flags(language_model.config, options);
@@ -68,18 +70,21 @@ void run_generate(const Options& options) {
   const std::string prompt = prompt_of(options);
   const std::vector<int32_t> ids = encode_prompt(language_model, prompt);
   Generator generator = generator_of(config.run.seed, Stream::sampling);
-  // The prompt is shown in the model's tokens, once it has been found to fit.
-  data::TextStream stream(*language_model.text.tokenizer);
-  std::string shown;
-  for (const int32_t id : prompt.empty() ? std::vector<int32_t>{} : ids) {
-    shown += stream.add(language_model.text.vocabulary.token(id));
+  for (int64_t sample = 0; sample < options.samples; ++sample) {
+    write(sample > 0 ? "---\n" : "");
+    // The prompt is shown in the model's tokens, once it has been found to fit.
+    data::TextStream stream(*language_model.text.tokenizer);
+    std::string shown;
+    for (const int32_t id : prompt.empty() ? std::vector<int32_t>{} : ids) {
+      shown += stream.add(language_model.text.vocabulary.token(id));
+    }
+    generate(language_model, ids, generation, generator, [&](int32_t id) {
+      shown += stream.add(language_model.text.vocabulary.token(id));
+      write(shown);
+      shown.clear();
+    });
+    write("\n");
   }
-  generate(language_model, ids, generation, generator, [&](int32_t id) {
-    shown += stream.add(language_model.text.vocabulary.token(id));
-    write(shown);
-    shown.clear();
-  });
-  write("\n");
 }
 
 }  // namespace
@@ -101,6 +106,10 @@ void add_generate_command(CLI::App& program) {
   command->add_option("--prompt", options->prompt, "How the text begins; - = standard input")
       ->type_name("TEXT");
   command->add_option("--tokens", options->tokens, "How many tokens to add (default: 256)")
+      ->type_name("N");
+  command
+      ->add_option("--samples", options->samples,
+                   "Texts, one after another, lines of --- between them (default: 1)")
       ->type_name("N");
   command
       ->add_option("--temperature", options->temperature,

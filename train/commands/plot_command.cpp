@@ -27,6 +27,7 @@ struct Options {
   std::vector<std::string> runs;
   std::string output;
   std::string value;
+  bool training = false;
 };
 
 std::vector<MetricsEvent> events_of(const std::string& run) {
@@ -47,13 +48,15 @@ void add_names(std::vector<std::string>& names, const std::vector<MetricsEvent>&
   }
 }
 
-// Of its validations where they have the value, else of its training, which is told where it could
-// be taken for the other.
+// Of its validations where they have the value and training was not asked for, else of its
+// training, which is told where it could be taken for the other.
 Series curve_of(const std::string& run, const std::vector<MetricsEvent>& events,
-                const std::string& value) {
-  Series series = series_of(events, "validation", value, run);
-  if (!series.x.empty()) {
-    return series;
+                const std::string& value, bool training) {
+  if (!training) {
+    Series series = series_of(events, "validation", value, run);
+    if (!series.x.empty()) {
+      return series;
+    }
   }
   return series_of(events, "train", value,
                    shown_value(value).of_training ? run : run + " (training)");
@@ -80,7 +83,7 @@ std::string compare(const Options& options) {
     const auto events = events_of(run);
     last = std::max(last, last_step(events));
     add_names(names, events);
-    Series series = curve_of(run, events, options.value);
+    Series series = curve_of(run, events, options.value, options.training);
     if (series.x.empty()) {
       without.push_back(run);
     } else {
@@ -115,6 +118,9 @@ void check_output(const Options& options) {
                    "--value is {}, but --output is {}: a page shows every value; a picture (.svg) "
                    "shows one",
                    options.value, output);
+  HEED_CHECK_INPUT(!options.training || !output.ends_with(".html"), "plot",
+                   "--training is of an .svg picture, but --output is {}: a page shows both",
+                   output);
   HEED_CHECK_INPUT(options.runs.size() == 1 || !output.ends_with(".html"), "plot",
                    "--output is {}: a page shows one run, {} are compared in an .svg picture",
                    output, options.runs.size());
@@ -122,8 +128,8 @@ void check_output(const Options& options) {
 
 void run_plot(Options options) {
   check_output(options);
-  const bool one_page =
-      options.runs.size() == 1 && options.value.empty() && !options.output.ends_with(".svg");
+  const bool one_page = options.runs.size() == 1 && options.value.empty() && !options.training &&
+                        !options.output.ends_with(".svg");
   if (options.value.empty()) {
     options.value = "nll";
   }
@@ -145,14 +151,18 @@ void add_plot_command(CLI::App& program) {
       "  heed plot runs/a runs/b --value bleu --output ab.svg   one value of several runs");
   command->add_option("RUN", options->runs, "Run folders")->required()->type_name("");
   command
-      ->add_option("--output", options->output,
-                   "An .html page of one run, or an .svg picture of one value")
+      ->add_option(
+          "--output", options->output,
+          "An .html page of one run (default: RUN/report/curves.html), or an .svg picture of one "
+          "value (default: VALUE.svg)")
       ->type_name("FILE");
   command
       ->add_option(
           "--value", options->value,
           "What a picture shows (default: nll): loss, perplexity, bleu, learning_rate, ...")
       ->type_name("NAME");
+  command->add_flag("--training", options->training,
+                    "The value while training, not that of the validations");
   command->callback([options] { run_plot(*options); });
 }
 

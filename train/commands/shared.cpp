@@ -91,7 +91,9 @@ void DecodingFlags::add_to(CLI::App& command, bool with_n_best) {
                   "Hypotheses kept; 1 = greedy (default: the run's decode.beam_size)")
       ->type_name("N");
   if (with_n_best) {
-    command.add_option("--n-best", n_best, "Translations of each sentence, best first")
+    command
+        .add_option("--n-best", n_best,
+                    "Translations of each sentence, best first; --beam is no less")
         ->type_name("N");
   }
   command

@@ -39,6 +39,12 @@ void handle_signals() {
   for (const int number : {SIGINT, SIGTERM}) {
     ::sigaction(number, &action, nullptr);
   }
+  // Of a terminal that is closed, but where nohup says to live on.
+  struct sigaction present {};
+  ::sigaction(SIGHUP, nullptr, &present);
+  if (present.sa_handler != SIG_IGN) {
+    ::sigaction(SIGHUP, &action, nullptr);
+  }
 }
 
 struct Options {

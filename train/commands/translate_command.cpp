@@ -1,8 +1,10 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -209,7 +211,8 @@ class Session {
   void open_output(std::ios::openmode mode) {
     if (options_.output != "-") {
       file_.open(options_.output, std::ios::binary | std::ios::out | mode);
-      HEED_CHECK(file_.good(), "translate", "{} cannot be written", options_.output);
+      HEED_CHECK(file_.good(), "translate", "{} cannot be written: {}", options_.output,
+                 std::strerror(errno));
     }
   }
 
@@ -277,6 +280,9 @@ void run_translate(const Options& options) {
           : std::make_unique<data::TextReader>(std::make_shared<InputFile>("data", options.input),
                                                policy, data::EmptyText::allowed);
   Session session(options, std::move(translator));
+  if (options.input == "-" && ::isatty(STDIN_FILENO) != 0) {
+    log::info("translate", "type a sentence a line; Ctrl-D ends");
+  }
   try {
     session.translate_all(*reader);
   } catch (const InputError&) {

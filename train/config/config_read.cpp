@@ -213,7 +213,11 @@ std::optional<toml::table> Reader::parse(std::string text, const std::string& so
         }
         const bool cut_short = what.find("end-of-file") != std::string_view::npos ||
                                what.find("control characters") != std::string_view::npos;
-        const char* remedy = context == " (in a boolean)" ? "; text stands in quotes"
+        const bool unquoted =
+            context == " (in a boolean)" || what.find("value type") != std::string_view::npos;
+        const char* remedy = unquoted ? "; text stands in quotes"
+                             : what.starts_with("expected '='")
+                                 ? "; a config has lines of key = value, a corpus is named in one"
                              : cut_short && context.ends_with("string)")
                                  ? "; is a closing quote missing?"
                                  : "";

@@ -81,9 +81,23 @@ std::string sentences_and_context(const Config& config) {
                    config.data.max_length, model.context);
 }
 
+std::string context_and_positions(const Config& config) {
+  const ModelConfig& model = config.model;
+  return model.kind != "transformer" || model.positions == "learned" ||
+                 model.context == ModelConfig().context
+             ? ""
+             : fmt::format(
+                   "model.context has no effect with model.kind = \"transformer\" and "
+                   "model.positions = {}",
+                   toml_string(model.positions));
+}
+
 // What a corpus may be follows from the task.
 std::string corpora_and_task(const Config& config) {
   const DataConfig& data = config.data;
+  if (!task_and_kind(config).empty()) {
+    return "";  // which of the two was meant is not known
+  }
   const std::pair<const char*, const CorpusName&> corpora[] = {
       {"data.train", data.train}, {"data.validation", data.validation}, {"data.test", data.test}};
   for (const auto& [key, name] : corpora) {
@@ -191,6 +205,7 @@ std::span<const Rule> config_rules() {
       {{"model.positions", "model.width", "model.heads"}, rotary_width, essential},
       {{"model.positions", "model.width"}, sinusoidal_width, essential},
       {{"data.max_length", "model.context", "model.positions"}, sentences_and_context},
+      {{"model.context", "model.positions"}, context_and_positions},
       {{"data.train", "data.validation", "data.test"}, corpora_and_task},
       {{"data.test", "data.train"}, tail_of_the_text},
       {{"train.schedule"}, noam_warmup},

@@ -329,9 +329,10 @@ std::string alignments_html(std::string_view title, const std::vector<AlignmentP
                             std::string_view note) {
   return html_page(
       title, {{"", alignments_section(pictures)}},
-      fmt::format("Each row is a produced word, each column a word of the source; the stronger "
-                  "the colour of a cell, the more attention the source word got.{}{}",
-                  note.empty() ? "" : " ", note));
+      fmt::format(
+          "Each row is a word of the translation, each column a word of the source; the stronger "
+          "the colour of a cell, the more attention the source word got.{}{}",
+          note.empty() ? "" : " ", note));
 }
 
 }  // namespace heed::train

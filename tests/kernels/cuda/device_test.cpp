@@ -101,7 +101,7 @@ TEST_F(CudaBackend, SaysWhenThereIsNoMoreMemory) {
   const int64_t in_use = device_memory(cuda).statistics().in_use;
   EXPECT_EQ(heed::test::error_of([] { Tensor::zeros({int64_t{1} << 40}, DType::f32, cuda); }),
             fmt::format("[memory] the card has no more memory: 4398046511104 bytes asked for, {} "
-                        "in use",
+                        "in use; a smaller batch or model needs less",
                         in_use));
 }
 
