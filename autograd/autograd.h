@@ -46,6 +46,8 @@ class HEED_EXPORT NotFinite : public Error {
 HEED_EXPORT void set_check_finite(bool check);
 HEED_EXPORT bool check_finite();
 
+class Node;  // autograd/node.h
+
 // --- backward ----------------------------------------------------------------------------------
 
 // Adds d(output)/d(leaf) * cotangent to the gradient of every leaf that output depends on. The
@@ -79,15 +81,21 @@ class HEED_EXPORT BackwardContext {
     return (*cotangents_)[static_cast<size_t>(output)];
   }
   // Whether the gradient of this input will be used; another may be returned undefined.
-  bool needs(int input) const { return needs_[static_cast<size_t>(input)]; }
+  bool needs(int input) const;
   // Throws Error when the tensor was changed in place after it was saved.
   const Tensor& get(const Saved& saved) const;
+  // Memory for a result like the saved tensor: its own, to be written over, where nothing else
+  // needs its numbers any more, else new.
+  Tensor reuse(const Saved& saved) const;
+  // The gradient that this input, a leaf, has gathered so far, for a backward that adds to it in
+  // place and returns the sum; undefined where there is none or it is not to be written to.
+  Tensor take_gradient(int input) const;
 
  private:
   friend class Node;
-  const char* op_ = "";
+  const Node* node_ = nullptr;
   const std::vector<Tensor>* cotangents_ = nullptr;
-  std::vector<bool> needs_;
+  bool frees_graph_ = false;
 };
 
 // One gradient for each input, in order; undefined means zero.

@@ -97,7 +97,7 @@ void backward(const Tensor& output, const Tensor& cotangent, bool retain_graph) 
   pending.add(root->producer, root->output, std::move(start));
   while (!pending.empty()) {
     auto [node, cotangents] = pending.take_latest();
-    Gradients gradients = node->run(cotangents);
+    Gradients gradients = node->run(cotangents, !retain_graph);
     cotangents.clear();
     for (size_t i = 0; i < gradients.size(); ++i) {
       const auto& input = node->inputs()[i];

@@ -1,6 +1,7 @@
 #include "autograd/node.h"
 
 #include <atomic>
+#include <utility>
 
 #include "core/error.h"
 #include "kernels/backend.h"
@@ -105,11 +106,29 @@ Saved::Saved(const Tensor& tensor)
 
 const Tensor& BackwardContext::get(const Saved& saved) const {
   const Tensor& tensor = saved.tensor_;
-  HEED_CHECK(!tensor.defined() || tensor.version() == saved.version_, op_,
+  HEED_CHECK(!tensor.defined() || tensor.version() == saved.version_, node_->op(),
              "a tensor saved for backward was changed in place: {} {}, version {} then, {} now",
              dtype_name(tensor.dtype()), tensor.shape().to_string(), saved.version_,
              tensor.version());
   return tensor;
+}
+
+Tensor BackwardContext::reuse(const Saved& saved) const {
+  const Tensor& tensor = get(saved);
+  return frees_graph_ && tensor.exclusive()
+             ? tensor
+             : Tensor::empty(tensor.shape(), tensor.dtype(), tensor.device());
+}
+
+bool BackwardContext::needs(int input) const {
+  return node_->inputs()[static_cast<size_t>(input)] != nullptr;
+}
+
+Tensor BackwardContext::take_gradient(int input) const {
+  Variable& variable = *node_->inputs()[static_cast<size_t>(input)];
+  const bool ours = variable.producer == nullptr && variable.grad.defined() &&
+                    variable.grad.exclusive() && variable.grad.is_contiguous();
+  return ours ? std::exchange(variable.grad, Tensor()) : Tensor();
 }
 
 Node::Node(const char* op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -137,7 +156,7 @@ void Node::free() {
   backward_ = nullptr;
 }
 
-Gradients Node::run(std::vector<Tensor>& cotangents) const {
+Gradients Node::run(std::vector<Tensor>& cotangents, bool frees_graph) const {
   for (int i = 0; i < outputs(); ++i) {
     Tensor& cotangent = cotangents[static_cast<size_t>(i)];
     if (!cotangent.defined()) {
@@ -146,11 +165,9 @@ Gradients Node::run(std::vector<Tensor>& cotangents) const {
     }
   }
   BackwardContext context;
-  context.op_ = op_;
+  context.node_ = this;
   context.cotangents_ = &cotangents;
-  for (const auto& input : inputs_) {
-    context.needs_.push_back(input != nullptr);
-  }
+  context.frees_graph_ = frees_graph;
   Gradients gradients = backward_(context);
   HEED_CHECK(gradients.size() == inputs_.size(), op_,
              "backward returned {} gradients for {} inputs", gradients.size(), inputs_.size());

@@ -51,7 +51,8 @@ class Node {
   const std::vector<std::shared_ptr<Variable>>& inputs() const { return inputs_; }
 
   // Fills undefined cotangents with zeros, runs the op's backward and checks what comes back.
-  Gradients run(std::vector<Tensor>& cotangents) const;
+  // frees_graph: nobody will run it again.
+  Gradients run(std::vector<Tensor>& cotangents, bool frees_graph) const;
   // Throws Error when an earlier backward freed this node.
   void check_not_freed() const;
   void free();

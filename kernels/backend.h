@@ -163,6 +163,7 @@ class HEED_EXPORT Backend {
                              int64_t ignore, const Tensor& loss, const Tensor& nll,
                              const Tensor& largest, const Tensor& sum) = 0;
   // dlogits[n, v] = dloss[n] (exp(logits[n, v] - lse[n]) - (1 - s) [v = t] - s / V). dloss: any.
+  // dlogits may be the very same tensor as logits.
   virtual void cross_entropy_backward(const Tensor& logits, const Tensor& targets, double smoothing,
                                       int64_t ignore, const Tensor& largest, const Tensor& sum,
                                       const Tensor& dloss, const Tensor& dlogits) = 0;

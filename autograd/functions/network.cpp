@@ -141,7 +141,7 @@ CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets,
        sum = Saved(sum), count, smoothing = smoothing, ignore = ignore,
        shape = logits.shape()](const BackwardContext& context) -> Gradients {
         const Tensor& x = context.get(rows);
-        const Tensor dlogits = empty_like(x);
+        const Tensor dlogits = context.reuse(rows);  // the largest tensor of a step, once
         const Tensor g = broadcast_to(context.cotangent(), {count});
         backend(x).cross_entropy_backward(x, context.get(targets_saved), smoothing, ignore,
                                           context.get(largest), context.get(sum), g, dlogits);

@@ -18,6 +18,13 @@ Shape batch_of(const Tensor& x) {
   return Shape(std::span<const int64_t>(x.shape().begin(), static_cast<size_t>(x.rank() - 2)));
 }
 
+// g^T x, or with `sum` that added to it.
+Tensor weight_gradient(const Tensor& g, const Tensor& x, const Tensor& sum) {
+  const Tensor dw = sum.defined() ? sum : empty_like(g, {g.dim(1), x.dim(1)});
+  kernels::backend(g).matmul(transposed(g), x, dw, sum.defined() ? 1 : 0);
+  return dw;
+}
+
 Tensor matmul_raw(const Tensor& a, const Tensor& b) {
   const Shape batch = broadcast_shapes("matmul", batch_of(a), batch_of(b));
   const Tensor y = empty_like(a, with_matrix(batch, a.dim(-2), b.dim(-1)));
@@ -86,7 +93,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                     dx = view(matmul_raw(g, context.get(w_saved)), x_shape);
                   }
                   if (context.needs(1)) {
-                    dw = matmul_raw(transposed(g), context.get(x_saved));
+                    dw = weight_gradient(g, context.get(x_saved), context.take_gradient(1));
                   }
                   if (context.needs(2)) {
                     dbias = sum_to(g, {g.dim(1)});

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <vector>
+
 #include "autograd/autograd.h"
 #include "autograd/functions.h"
 #include "kernels/backend.h"
@@ -76,6 +79,78 @@ TEST(GraphMemory, IsGivenBackByBackwardAndByDestruction) {
   backward(y);
   clear_gradient(x);
   EXPECT_LE(device_memory(default_device()).statistics().in_use - before, 64);
+}
+
+int64_t peak_above_start(const std::function<void()>& work) {
+  DeviceMemory& memory = device_memory(default_device());
+  memory.reset_peak();
+  const int64_t before = memory.statistics().in_use;
+  work();
+  return memory.statistics().peak_in_use - before;
+}
+
+// Of logits that nobody holds any more their gradient takes the place.
+TEST(CrossEntropyMemory, HoldsTheLogitsOnce) {
+  const Tensor x = Tensor::full({64, 8}, 0.5);
+  const Tensor weight = Tensor::full({5000, 8}, 0.25);
+  const Tensor targets = Tensor::full({64}, 7, DType::i32);
+  set_requires_grad(weight);
+  constexpr int64_t logits_bytes = 64 * 5000 * 4;
+  const auto step = [&](Tensor& held) {
+    held = linear(x, weight);
+    Tensor loss = cross_entropy(held, targets).loss;
+    return loss;
+  };
+  std::vector<double> gradients;
+  for (const bool hold : {false, true}) {
+    const int64_t peak = peak_above_start([&] {
+      Tensor logits;
+      const Tensor loss = step(logits);
+      const std::vector<double> before = hold ? logits.to_doubles() : std::vector<double>();
+      if (!hold) {
+        logits = Tensor();
+      }
+      backward(loss);
+      if (hold) {
+        EXPECT_EQ(logits.to_doubles(), before);
+      }
+    });
+    EXPECT_EQ(peak > 2 * logits_bytes, hold) << peak;
+    const std::vector<double> found = gradient(weight).to_doubles();
+    EXPECT_TRUE(gradients.empty() || gradients == found);
+    gradients = found;
+    clear_gradient(weight);
+  }
+}
+
+TEST(CrossEntropyMemory, OfARetainedGraphStays) {
+  const Tensor x = Tensor::full({3, 2}, 0.5);
+  const Tensor weight = Tensor::from_vector<float>({1, 2, 3, 4, 5, 6, 7, 8}, {4, 2});
+  set_requires_grad(weight);
+  const Tensor loss = cross_entropy(linear(x, weight), Tensor::full({3}, 1, DType::i32)).loss;
+  backward(loss, {}, true);
+  const std::vector<double> first = gradient(weight).to_doubles();
+  clear_gradient(weight);
+  backward(loss);
+  EXPECT_EQ(gradient(weight).to_doubles(), first);
+}
+
+// A weight that is used many times has its gradients added up in place, and what a user holds of
+// them stays as it was.
+TEST(LinearMemory, AddsToTheGradientThatIsThere) {
+  const Tensor weight = Tensor::full({400, 100}, 0.01);
+  set_requires_grad(weight);
+  constexpr int64_t weight_bytes = 400 * 100 * 4;
+  const auto backward_of = [&](double value) {
+    backward(sum(linear(Tensor::full({2, 100}, value), weight)));
+  };
+  backward_of(1);
+  EXPECT_LT(peak_above_start([&] { backward_of(2); }), weight_bytes);
+  EXPECT_EQ(gradient(weight).to_doubles(), std::vector<double>(40'000, 2 * 1 + 2 * 2));
+  const Tensor held = gradient(weight);
+  backward_of(4);
+  EXPECT_EQ(held.to_doubles(), std::vector<double>(40'000, 6));
+  EXPECT_EQ(gradient(weight).to_doubles(), std::vector<double>(40'000, 14));
 }
 
 }  // namespace

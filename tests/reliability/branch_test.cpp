@@ -84,6 +84,12 @@ TEST_F(Branches, LeaveOtherRunsAlone) {
             "[run] new is a run already, and no branch of other: name a new folder, or go on with "
             "it (heed train new)\n");
   EXPECT_EQ(branch_.load_latest().state.step, 6);
+  const Outcome otherwise =
+      train({"old", "--branch", "new"}, {"train.clip_norm=2", "train.steps=8"});
+  EXPECT_EQ(otherwise.code, 2);
+  EXPECT_EQ(otherwise.err,
+            "[run] new was begun with another config; go on as it was (heed train new), or name "
+            "another folder with --branch:\n  train.clip_norm was 1.0, now 2.0\n");
   const Outcome itself = train({"old", "--branch", "old"}, {"train.steps=8"});
   EXPECT_EQ(itself.code, 2);
   EXPECT_EQ(itself.err, "[run] old cannot be a branch of itself: name a new folder\n");

@@ -111,7 +111,7 @@ TEST_F(LockAndSignals, AKilledTrainingLeavesNoLock) {
 }
 
 class EachSignal : public LockAndSignals, public testing::WithParamInterface<int> {};
-INSTANTIATE_TEST_SUITE_P(Signals, EachSignal, testing::Values(SIGINT, SIGTERM));
+INSTANTIATE_TEST_SUITE_P(Signals, EachSignal, testing::Values(SIGINT, SIGTERM, SIGHUP));
 
 TEST_P(EachSignal, SavesAndEnds) {
   const Program program(folder_, {"train", "endless.toml", "--run", "run"});

@@ -56,7 +56,8 @@ train = "a"
 
 TEST_F(Commands, UnreadableCorpora) {
   expect_refused({"train", "tiny.toml", "--run", "refused", "--set", "data.train=nosuch.tsv"},
-                 "[data] nosuch.tsv: no such file in " + folder_->path() + "\n");
+                 "[data] nosuch.tsv: no such file in " + folder_->path() +
+                     "; a relative path begins where heed is called\n");
   expect_corpus_refused("", "[data] bad.tsv is empty\n");
   expect_corpus_refused("\xEF\xBB\xBF", "[data] bad.tsv is empty but for a byte order mark\n");
   expect_corpus_refused(std::string("a\0b\0\0\0c\0\0\x01", 10),

@@ -32,6 +32,16 @@ TEST(ConfigRules, RefusesKeysWithoutEffectOnlyWhereTheyAreGiven) {
   EXPECT_EQ(mistakes("[model]\nkind = \"rnnencdec\"\nattention_width = 8\n"),
             "[config] model.attention_width has no effect with model.kind = \"rnnencdec\": "
             "toy.toml:3");
+  EXPECT_EQ(mistakes("[model]\nkind = \"transformer\"\ncontext = 6\n"),
+            "[config] model.context has no effect with model.kind = \"transformer\" and "
+            "model.positions = \"sinusoidal\": toy.toml:3");
+  EXPECT_EQ(mistakes("[model]\nkind = \"transformer\"\npositions = \"learned\"\ncontext = 99\n"),
+            "no error");
+  // Nor what follows from a contradiction.
+  EXPECT_EQ(mistakes("[data]\ntask = \"language_model\"\ntrain = \"grammar:9\"\n[model]\n"
+                     "kind = \"transformer\"\n"),
+            "[config] model.kind = \"transformer\" needs data.task = \"translation\", which is "
+            "\"language_model\": toy.toml:2, toy.toml:5");
   // What depends on a refused value is not judged.
   EXPECT_EQ(mistakes("[model]\nkind = \"transformr\"\nheads = 8\n"),
             "[config] model.kind is \"transformr\", one of \"rnnsearch\", \"rnnencdec\", "

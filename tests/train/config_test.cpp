@@ -251,6 +251,12 @@ TEST(Config, WordsBadOverrides) {
 }
 
 TEST(Config, WordsSyntaxErrors) {
+  EXPECT_EQ(mistakes("[data]\ntrain = mine.tsv\n"),
+            "[config] toy.toml:2:9 is not valid TOML: could not determine value type (in a value); "
+            "text stands in quotes");
+  EXPECT_EQ(mistakes("the cat\tle chat\n"),
+            "[config] toy.toml:1:5 is not valid TOML: expected '=', saw 'c' (in a key-value pair); "
+            "a config has lines of key = value, a corpus is named in one");
   EXPECT_EQ(mistakes("[run]\nname = toy\n"),
             "[config] toy.toml:2:9 is not valid TOML: expected 'true', saw 'to' (in a boolean); "
             "text stands in quotes");

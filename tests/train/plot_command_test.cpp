@@ -31,6 +31,20 @@ TEST_F(PlotCommand, WritesPagesAndPicturesAlone) {
   EXPECT_EQ(read_file("test", *folder_ / "curves.html").find("<!DOCTYPE html>"), 0U);
 }
 
+TEST_F(PlotCommand, OfTrainingWhereAskedFor) {
+  const Outcome validated = run({"plot", "runs/tiny", "--value", "nll", "--output", "v.svg"});
+  ASSERT_EQ(validated.code, 0) << validated.err;
+  const Outcome trained =
+      run({"plot", "runs/tiny", "--value", "nll", "--training", "--output", "t.svg"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(read_file("test", *folder_ / "v.svg").find("(training)"), std::string::npos);
+  EXPECT_NE(read_file("test", *folder_ / "t.svg").find(">runs/tiny (training)<"),
+            std::string::npos);
+  expect_refused({"plot", "runs/tiny", "--training", "--output", "curves.html"},
+                 "[plot] --training is of an .svg picture, but --output is curves.html: a page "
+                 "shows both\n");
+}
+
 TEST_F(PlotCommand, ARunWithoutValidationIsDrawnAsTrainingOrLeftOutInWords) {
   const Outcome trained =
       run({"train", "tiny.toml", "--run", "blind", "--set", "data.validation=none"});

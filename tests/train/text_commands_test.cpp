@@ -113,6 +113,14 @@ TEST_F(TextCommands, GenerateGoesOnWithThePrompt) {
   EXPECT_EQ(generate({"--tokens", "7"}).out.size(), 8U) << "what stands for no prompt is not shown";
 }
 
+TEST_F(TextCommands, GenerateDrawsSeveralSamples) {
+  const std::string one = generate({"--prompt", "a b\n", "--tokens", "40"}).out;
+  const std::string three = generate({"--prompt", "a b\n", "--tokens", "40", "--samples", "3"}).out;
+  EXPECT_TRUE(three.starts_with(one + "---\na b\n")) << three;
+  EXPECT_EQ(three.size(), 3 * one.size() + 2 * 4);
+  EXPECT_NE(three.substr(one.size() + 4, one.size()), one);
+}
+
 TEST_F(TextCommands, GreedyNeedsNoSeed) {
   const Outcome greedy = generate({"--temperature", "0", "--seed", "3"});
   EXPECT_EQ(greedy.code, 0) << greedy.err;

@@ -66,7 +66,8 @@ TEST_F(TranslateCommand, MayWriteOverItsInput) {
   ASSERT_EQ(run({"translate", "runs/tiny", "--input", "both.txt", "--output", "both.txt"}).err, "");
   EXPECT_EQ(read_file("test", *folder_ / "both.txt"), run({"translate", "runs/tiny"}, input).out);
   expect_refused({"translate", "runs/tiny", "--input", "nosuch", "--output", "both.txt"},
-                 "[data] nosuch: no such file in " + folder_->path() + "\n");
+                 "[data] nosuch: no such file in " + folder_->path() +
+                     "; a relative path begins where heed is called\n");
   EXPECT_GT(read_file("test", *folder_ / "both.txt").size(), 2U) << "it stays";
 }
 
