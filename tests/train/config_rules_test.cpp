@@ -41,7 +41,7 @@ TEST(ConfigRules, RefusesKeysWithoutEffectOnlyWhereTheyAreGiven) {
   EXPECT_EQ(mistakes("[data]\ntask = \"language_model\"\ntrain = \"grammar:9\"\n[model]\n"
                      "kind = \"transformer\"\n"),
             "[config] model.kind = \"transformer\" needs data.task = \"translation\", which is "
-            "\"language_model\": toy.toml:2, toy.toml:5");
+            "\"language_model\": toy.toml:5, toy.toml:2");
   // What depends on a refused value is not judged.
   EXPECT_EQ(mistakes("[model]\nkind = \"transformr\"\nheads = 8\n"),
             "[config] model.kind is \"transformr\", one of \"rnnsearch\", \"rnnencdec\", "
