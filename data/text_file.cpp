@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/logging.h"
-#include "data/utf8.h"
+#include "data/text_kind.h"
 
 namespace heed::data {
 namespace {
@@ -14,70 +14,6 @@ constexpr int64_t chunk = int64_t{1} << 20;
 constexpr size_t stream_chunk = size_t{1} << 16;
 constexpr size_t longest_line = size_t{16} << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-
-struct Signature {
-  std::string_view bytes;
-  const char* kind;
-  const char* remedy;
-};
-
-using namespace std::string_view_literals;
-
-constexpr Signature signatures[] = {
-    {"\xFF\xFE\0\0"sv, "UTF-32 text", "convert it: iconv -f UTF-32 -t UTF-8"},
-    {"\0\0\xFE\xFF"sv, "UTF-32 text", "convert it: iconv -f UTF-32 -t UTF-8"},
-    {"\xFF\xFE"sv, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8"},
-    {"\xFE\xFF"sv, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8"},
-    {"\x1F\x8B"sv, "a gzip archive", "unpack it first: gunzip"},
-    {"BZh"sv, "a bzip2 archive", "unpack it first: bunzip2"},
-    {"\xFD"
-     "7zXZ\0"sv,
-     "an xz archive", "unpack it first: unxz"},
-    {"\x28\xB5\x2F\xFD"sv, "a zstd archive", "unpack it first: unzstd"},
-    {"PK\x03\x04"sv, "a zip archive", "unpack it first: unzip"},
-    {"%PDF-"sv, "a PDF document", "give its text: pdftotext"},
-    {"\x89PNG"sv, "a PNG picture", "give a text file"},
-    {"\x7F"
-     "ELF"sv,
-     "a program", "give a text file"},
-};
-
-[[noreturn]] void refuse(const std::string& name, std::string_view kind, std::string_view remedy) {
-  throw InputError("data", fmt::format("{} is {}, UTF-8 text is expected; {}", name, kind, remedy));
-}
-
-bool looks_like_html(std::string_view bytes) {
-  const size_t start = bytes.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos) {
-    return false;
-  }
-  const std::string head = lower_case(bytes.substr(start, 14));
-  return head.starts_with("<!doctype html") || head.starts_with("<html");
-}
-
-void refuse_what_is_no_text(std::string_view bytes, const std::string& name) {
-  for (const Signature& signature : signatures) {
-    if (bytes.starts_with(signature.bytes)) {
-      refuse(name, signature.kind, signature.remedy);
-    }
-  }
-  if (looks_like_html(bytes)) {
-    refuse(name, "an HTML page", "download the file itself, not the page that shows it");
-  }
-  const std::string_view sample = bytes.substr(0, 4096);
-  const auto nuls = static_cast<size_t>(std::count(sample.begin(), sample.end(), '\0'));
-  if (sample.size() >= 4 && nuls * 10 >= sample.size() * 3) {
-    // Every second byte zero: UTF-16 without a mark.
-    size_t even = 0;
-    for (size_t i = 0; i < sample.size(); i += 2) {
-      even += sample[i] == '\0' ? 1 : 0;
-    }
-    if (even == 0 || even == nuls) {
-      refuse(name, "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8");
-    }
-    refuse(name, "a binary file", "give a text file");
-  }
-}
 
 [[noreturn]] void refuse_length(int64_t bytes, int64_t number, const std::string& name) {
   throw InputError("data", fmt::format("{}:{}: the line has {} bytes, {} are the most; are its "
@@ -91,8 +27,24 @@ int64_t count_returns(std::string_view bytes) {
 
 void refuse_returns_alone(int64_t count, const std::string& name) {
   if (count > 1) {
-    refuse(name, "text whose lines end with CR alone", "convert it: tr '\\r' '\\n'");
+    refuse_as(name, "text whose lines end with CR alone", "convert it: tr '\\r' '\\n'");
   }
+}
+
+// What to do about the first invalid byte of a line, which is in an older character set unless it
+// has controls, or characters of UTF-8 before that byte.
+std::string_view remedy_of(std::string_view line, size_t invalid) {
+  const auto is_ascii = [](char byte) { return static_cast<unsigned char>(byte) < 0x80; };
+  if (!std::all_of(line.begin(), line.begin() + static_cast<ptrdiff_t>(invalid), is_ascii) ||
+      count_controls(line) > 0) {
+    return "mend the line";
+  }
+  // Where Latin-1 has controls, Windows has quotes and dashes.
+  const bool windows = std::any_of(line.begin(), line.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xE0) == 0x80;
+  });
+  return windows ? "convert it (iconv -f CP1252 -t UTF-8)"
+                 : "convert it (iconv -f LATIN1 -t UTF-8)";
 }
 
 // The line as it is to be read, perhaps in `replaced`.
@@ -110,9 +62,10 @@ std::string_view repaired(std::string_view line, int64_t number, const std::stri
     return line;
   }
   HEED_CHECK_INPUT(policy == InvalidUtf8::replace, "data",
-                   "{}:{}: byte {} of the line, 0x{:02X}, is no UTF-8; convert it "
-                   "(iconv -f LATIN1 -t UTF-8), or train with data.invalid_utf8 = \"replace\"",
-                   name, number, *invalid + 1, static_cast<unsigned char>(line[*invalid]));
+                   "{}:{}: byte {} of the line, 0x{:02X}, is no UTF-8; {}, or train with "
+                   "data.invalid_utf8 = \"replace\"",
+                   name, number, *invalid + 1, static_cast<unsigned char>(line[*invalid]),
+                   remedy_of(line, *invalid));
   replaced = replace_invalid_utf8(line, repairs.replaced);
   return replaced;
 }
@@ -125,26 +78,32 @@ TextReader::TextReader(std::shared_ptr<const InputFile> file, InvalidUtf8 policy
   refill();
   const bool may_be_empty = empty == EmptyText::allowed;
   HEED_CHECK_INPUT(may_be_empty || !window_.empty(), "data", "{} is empty", name_);
-  begin(window_);
+  skip_byte_order_mark();
+  refuse_what_is_no_text(window_, name_, policy_);
   HEED_CHECK_INPUT(may_be_empty || !window_.empty(), "data",
                    "{} is empty but for a byte order mark", name_);
 }
 
 TextReader::TextReader(std::string_view bytes, std::string name, InvalidUtf8 policy)
     : name_(std::move(name)), policy_(policy), window_(bytes) {
-  begin(window_);
+  skip_byte_order_mark();
+  refuse_what_is_no_text(window_, name_, policy_);
 }
 
 TextReader::TextReader(InputStream stream, InvalidUtf8 policy)
     : stream_(std::move(stream)), name_(stream_->name()), policy_(policy) {}
 
-// With the beginning of the text, by which its kind is known.
-void TextReader::begin(std::string_view head) {
-  if (head.starts_with(byte_order_mark)) {
-    head.remove_prefix(byte_order_mark.size());
+void TextReader::skip_byte_order_mark() {
+  if (window_.starts_with(byte_order_mark)) {
     window_.remove_prefix(byte_order_mark.size());
   }
-  refuse_what_is_no_text(head, name_);
+}
+
+// At those of a stream, the next of which ends at `end` of the window.
+void TextReader::look_at_first_lines(size_t end) {
+  first_lines_ += end == std::string_view::npos ? window_ : window_.substr(0, end + 1);
+  first_lines_.resize(std::min(first_lines_.size(), kind_sample));
+  refuse_what_is_no_text(first_lines_, name_, policy_);
 }
 
 // In the window, which is read on until it is there; npos when the text ends without one.
@@ -167,8 +126,11 @@ size_t TextReader::line_end() {
 std::optional<std::string_view> TextReader::next() {
   size_t end = line_end();
   if (stream_ && lines_ == 0) {
-    begin(window_.substr(0, end));
+    skip_byte_order_mark();
     end = line_end();
+  }
+  if (stream_ && first_lines_.size() < kind_sample) {
+    look_at_first_lines(end);
   }
   if (end != std::string_view::npos) {
     const std::string_view line = window_.substr(0, end);

@@ -11,12 +11,12 @@
 #include "core/export.h"
 #include "core/input_file.h"
 #include "core/input_stream.h"
+#include "data/utf8.h"
 
 // Text files as users have them. Only LF ends a line; a CR before it is removed and counted; a byte
 // order mark is removed; every other character (NUL, VT, FF, U+0085, U+2028) is an ordinary one.
 namespace heed::data {
 
-enum class InvalidUtf8 { error, replace };
 enum class EmptyText { error, allowed };
 
 // What reading took away or replaced.
@@ -27,17 +27,16 @@ struct TextRepairs {
 
 // The lines of a text one after another, a megabyte of it in memory at a time. Throws InputError
 // naming file, line and byte, and the remedy, for what is no UTF-8 text: a folder, an empty file
-// (unless that is allowed), UTF-16 or UTF-32, compressed and other binary files, HTML, lines ended
-// by CR alone, a line over 16 MiB, invalid UTF-8 (unless it is to be replaced), a file that changes
-// meanwhile.
+// (unless that is allowed), what data/text_kind.h refuses, lines ended by CR alone, a line over
+// 16 MiB, invalid UTF-8 (unless it is to be replaced), a file that changes meanwhile.
 class HEED_EXPORT TextReader {
  public:
   explicit TextReader(std::shared_ptr<const InputFile> file,
                       InvalidUtf8 policy = InvalidUtf8::error, EmptyText empty = EmptyText::error);
   // Bytes already at hand; may be none. They have to outlive the reader.
   TextReader(std::string_view bytes, std::string name, InvalidUtf8 policy = InvalidUtf8::error);
-  // Nothing is read before it is asked for; may be empty. What kind of text it is, the first line
-  // tells.
+  // Nothing is read before it is asked for; may be empty. What kind of text it is, its first lines
+  // tell as they come.
   explicit TextReader(InputStream stream, InvalidUtf8 policy = InvalidUtf8::error);
   TextReader(const TextReader&) = delete;  // what is to come lies in its buffer
   TextReader& operator=(const TextReader&) = delete;
@@ -54,7 +53,8 @@ class HEED_EXPORT TextReader {
   void log_repairs() const;
 
  private:
-  void begin(std::string_view head);
+  void skip_byte_order_mark();
+  void look_at_first_lines(size_t end);
   size_t line_end();
   bool refill();
   void show_progress();
@@ -65,6 +65,7 @@ class HEED_EXPORT TextReader {
   std::optional<InputStream> stream_;      // or bytes at hand
   std::string name_;
   InvalidUtf8 policy_;
+  std::string first_lines_;  // of a stream
   std::string buffer_;
   std::string_view window_;  // what was read and not yet returned
   int64_t offset_ = 0;       // in the file, where the window ends

@@ -12,6 +12,8 @@
 // Unicode text: a character is a code point. Classes and case come from utf8proc.
 namespace heed::data {
 
+enum class InvalidUtf8 { error, replace };
+
 // The position of the first byte that is not valid UTF-8 (overlong forms, surrogates and what
 // lies past U+10FFFF are not), or nothing.
 HEED_EXPORT std::optional<size_t> invalid_utf8_position(std::string_view text);

@@ -80,7 +80,7 @@ TEST_F(TextFiles, InvalidUtf8IsNamedByLineAndByte) {
             "(iconv -f LATIN1 -t UTF-8), or train with data.invalid_utf8 = \"replace\"");
   EXPECT_EQ(reading("cut.txt", "a\xE2\x82"),
             "[data] cut.txt:1: byte 2 of the line, 0xE2, is no UTF-8; convert it "
-            "(iconv -f LATIN1 -t UTF-8), or train with data.invalid_utf8 = \"replace\"");
+            "(iconv -f CP1252 -t UTF-8), or train with data.invalid_utf8 = \"replace\"");
 }
 
 TEST_F(TextFiles, InvalidUtf8IsReplacedCountedAndSaidWhenAskedFor) {
