@@ -21,3 +21,21 @@ function(heed_add_test name)
   gtest_discover_tests(${program} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        PROPERTIES LABELS ${name} TIMEOUT 300)
 endfunction()
+
+# heed_test_vector_widths(name...): the programs of heed_add_test once more, each as one test of ctest
+# a level of vector instructions that this machine may lack (tests/support/vector_width.cpp). Where a
+# device runs the kernels there is nothing to lower, nor where the CPU is no x86.
+function(heed_test_vector_widths)
+  if(HEED_DEVICE OR HEED_CUDA OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    return()
+  endif()
+  foreach(name ${ARGN})
+    target_sources(heed_${name}_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/vector_width.cpp)
+    target_link_libraries(heed_${name}_tests PRIVATE PkgConfig::hwy)
+    foreach(level AVX2 SSE4 SCALAR)
+      add_test(NAME ${name}.With${level}Alone COMMAND heed_${name}_tests --gtest_brief=1)
+      set_tests_properties(${name}.With${level}Alone PROPERTIES
+        LABELS ${name} TIMEOUT 300 ENVIRONMENT HEED_TEST_VECTORS=${level})
+    endforeach()
+  endforeach()
+endfunction()
