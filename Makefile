@@ -87,7 +87,7 @@ format: ## format every source file
 	@git ls-files -co --exclude-standard -- '*.h' '*.cpp' '*.cu' '*.cuh' | xargs clang-format -i
 
 lint: ## check formatting and includes, and run clang-tidy (FILES="a.cpp ...": on those alone)
-	@cmake/install_packages.sh build tests format
+	@cmake/install_packages.sh build tests bench format
 	@cmake/lint.sh $(FILES)
 
 bench: ## measure the kernels

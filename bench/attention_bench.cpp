@@ -18,7 +18,8 @@ void gru_cell(benchmark::State& state) {
   for (auto _ : state) {
     cpu().gru_cell(gates_x, gates_h, h, mask, y, gates);
   }
-  state.SetItemsProcessed(state.iterations() * batch);
+  // gates_x, gates_h and h are read, y and the gates written.
+  count_bytes(state, (3 + 3 + 1 + 1 + 3) * h.numel());
 }
 
 void additive_score(benchmark::State& state) {
@@ -28,7 +29,8 @@ void additive_score(benchmark::State& state) {
   for (auto _ : state) {
     cpu().additive_score(query, keys, weight, scores);
   }
-  state.SetItemsProcessed(state.iterations() * batch * length);
+  // A sum, tanh counted as one, a product and a sum for every key.
+  count_flops(state, 4 * static_cast<double>(keys.numel()));
 }
 
 // From a projection (B, T, 3, H, D) to merged heads (B, T, H D), and back.
@@ -53,9 +55,7 @@ void attention(benchmark::State& state, bool fused, bool causal) {
   kernels::set_fused_kernels(true);
   // Two products forward and five backward, half of each under the diagonal.
   const auto scores = static_cast<double>(batch * heads * length * length);
-  state.counters["GFLOP/s"] =
-      benchmark::Counter(1e-9 * 14 * static_cast<double>(width) * scores * (causal ? 0.5 : 1),
-                         benchmark::Counter::kIsIterationInvariantRate);
+  count_flops(state, 14 * static_cast<double>(width) * scores * (causal ? 0.5 : 1));
 }
 
 void attention_sizes(benchmark::internal::Benchmark* benchmark) {

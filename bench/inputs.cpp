@@ -13,4 +13,14 @@ Tensor random(const Shape& shape) {
   return x;
 }
 
+void count_bytes(benchmark::State& state, int64_t floats) {
+  state.counters["GB/s"] = benchmark::Counter(4e-9 * static_cast<double>(floats),
+                                              benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void count_flops(benchmark::State& state, double flops) {
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(1e-9 * flops, benchmark::Counter::kIsIterationInvariantRate);
+}
+
 }  // namespace heed::bench

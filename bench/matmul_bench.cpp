@@ -8,11 +8,6 @@
 namespace heed::bench {
 namespace {
 
-void count_flops(benchmark::State& state, int64_t m, int64_t n, int64_t k) {
-  state.counters["GFLOP/s"] = benchmark::Counter(2e-9 * static_cast<double>(m * n * k),
-                                                 benchmark::Counter::kIsIterationInvariantRate);
-}
-
 void sgemm(benchmark::State& state) {
   const int64_t m = state.range(0), n = state.range(1), k = state.range(2);
   const Tensor a = random({m, k}), b = random({k, n}), y = random({m, n});
@@ -24,7 +19,7 @@ void sgemm(benchmark::State& state) {
                 static_cast<int>(n), 0, y.data<float>(), static_cast<int>(n));
   }
   openblas_set_num_threads(1);
-  count_flops(state, m, n, k);
+  count_flops(state, 2 * static_cast<double>(m * n * k));
 }
 
 void matmul(benchmark::State& state) {
@@ -33,7 +28,7 @@ void matmul(benchmark::State& state) {
   for (auto _ : state) {
     cpu().matmul(a, b, y, 0);
   }
-  count_flops(state, m, n, k);
+  count_flops(state, 2 * static_cast<double>(m * n * k));
 }
 
 void linear(benchmark::State& state) {
@@ -42,7 +37,7 @@ void linear(benchmark::State& state) {
   for (auto _ : state) {
     cpu().linear(x, w, bias, y);
   }
-  count_flops(state, m, n, k);
+  count_flops(state, 2 * static_cast<double>(m * n * k));
 }
 
 void sizes(benchmark::internal::Benchmark* benchmark) {

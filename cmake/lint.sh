@@ -13,7 +13,7 @@ failed=0
 clang-format --dry-run -Werror "${files[@]}" || failed=1
 cmake/check_includes.sh || failed=1
 
-cmake --preset debug -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
+cmake --preset debug -DHEED_BUILD_BENCH=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > /dev/null
 # What the build compiles; the consumer project is not part of it, nor is device code.
 compiled=()
 for file in "${files[@]}"; do
