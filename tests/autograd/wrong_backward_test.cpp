@@ -12,28 +12,44 @@ namespace {
 
 using test::OpCaseTest;
 using Values = std::vector<double>;
-using Corruption = Values (*)(const Values&);
+using Corruption = Values (*)(const Values&, const Shape&);
 
-Values scaled(const Values& gradient) {
+Values scaled(const Values& gradient, const Shape&) {
   Values wrong = gradient;
   for (double& value : wrong) {
     value *= 1.1;
   }
   return wrong;
 }
-Values dropped(const Values& gradient) { return Values(gradient.size(), 0.0); }
-Values negated(const Values& gradient) {
+Values dropped(const Values& gradient, const Shape&) { return Values(gradient.size(), 0.0); }
+Values negated(const Values& gradient, const Shape&) {
   Values wrong = gradient;
   for (double& value : wrong) {
     value = -value;
   }
   return wrong;
 }
-Values reversed(const Values& gradient) { return {gradient.rbegin(), gradient.rend()}; }
-Values one_element_off(const Values& gradient) {
+Values reversed(const Values& gradient, const Shape&) {
+  return {gradient.rbegin(), gradient.rend()};
+}
+Values one_element_off(const Values& gradient, const Shape&) {
   Values wrong = gradient;
   if (!wrong.empty()) {
     wrong.back() += 0.01 * (1 + std::abs(wrong.back()));
+  }
+  return wrong;
+}
+// Each matrix of the last two dimensions transposed, its numbers read as if it had not been.
+Values transposed(const Values& gradient, const Shape& shape) {
+  if (shape.rank() < 2) {
+    return gradient;
+  }
+  const auto rows = static_cast<size_t>(shape[shape.rank() - 2]);
+  const auto columns = static_cast<size_t>(shape[shape.rank() - 1]);
+  Values wrong = gradient;
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    const size_t row = i / columns % rows;
+    wrong[i / (rows * columns) * rows * columns + i % columns * rows + row] = gradient[i];
   }
   return wrong;
 }
@@ -64,7 +80,7 @@ int noticed(const OpCase& op_case, Corruption corrupt) {
       const Tensor y = x.clone();
       record("wrong", {x}, y, [&](const BackwardContext& context) -> Gradients {
         const Values right = context.cotangent().to_doubles();
-        const Values result = corrupt(right);
+        const Values result = corrupt(right, context.cotangent().shape());
         changed = differs(result, right, op_case.options);
         return {Tensor::from_vector(result, context.cotangent().shape())};
       });
@@ -85,17 +101,23 @@ int noticed(const OpCase& op_case, Corruption corrupt) {
 class WrongBackwardTest : public OpCaseTest {};
 
 TEST_P(WrongBackwardTest, IsNoticed) {
-  const std::pair<const char*, Corruption> corruptions[] = {{"ten percent more", scaled},
-                                                            {"dropped", dropped},
-                                                            {"wrong sign", negated},
-                                                            {"wrong order", reversed},
-                                                            {"one element off", one_element_off}};
-  for (const auto& [name, corrupt] : corruptions) {
-    SCOPED_TRACE(name);
+  struct Named {
+    const char* name;
+    Corruption corrupt;
+    bool of_every_op = true;  // has something to falsify
+  };
+  for (const Named& corruption : {Named{"ten percent more", scaled},
+                                  {"dropped", dropped},
+                                  {"wrong sign", negated},
+                                  {"wrong order", reversed},
+                                  {"one element off", one_element_off},
+                                  {"transposed", transposed, false}}) {
+    SCOPED_TRACE(corruption.name);
     int count = 0;
-    for_each_variant(
-        [&, corrupt = corrupt](const OpCase& op_case) { count += noticed(op_case, corrupt); });
-    EXPECT_GT(count, 0);
+    for_each_variant([&](const OpCase& op_case) { count += noticed(op_case, corruption.corrupt); });
+    if (corruption.of_every_op) {
+      EXPECT_GT(count, 0);
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+#include <cblas.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -247,6 +248,15 @@ TEST(Matmul, FewRowsGiveWhatEachGivesAlone) {
         y.to_vector<float>(),
         std::vector<float>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(33 * rows)));
   }
+}
+
+// Its own threads would spin against those of heed, which call it.
+TEST(Matmul, IsGivenToABlasOfOneThread) {
+  const Tensor x = Tensor::full({300, 300}, 1, DType::f32, Device{});
+  const Tensor y = Tensor::empty({300, 300}, DType::f32, Device{});
+  backend(Device{}).matmul(x, x, y, 0);
+  EXPECT_EQ(y.to_doubles().back(), 300);
+  EXPECT_EQ(openblas_get_num_threads(), 1);
 }
 
 }  // namespace

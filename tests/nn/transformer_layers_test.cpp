@@ -287,6 +287,40 @@ TEST(TransformerLayers, CachesContinueADecoder) {
   }
 }
 
+// Row 1 has no source at all: NaN where it would be, and nothing of it in any step.
+TEST(TransformerLayers, StepsWithACacheOverASourceOfLengthZero) {
+  for (const bool fused : {true, false}) {
+    kernels::set_fused_kernels(fused);
+    const auto decoder = make<Decoder>(sized(NormPlacement::pre), 2);
+    const Mask padding = Mask::padding({3, 0}, 5);
+    const Tensor real = unsqueeze(padding_mask({3, 0}, 5), -1);
+    const Tensor x = random_tensor({2, 3, 4}, DType::f64, 1);
+    const NoGradScope no_grad;
+    const auto steps = [&](double filler) {
+      const Tensor source =
+          where(real, random_tensor({2, 5, 4}, DType::f64, 2), Tensor::scalar(filler, DType::f64));
+      const auto memory = decoder->project(source, padding);
+      std::vector<KeyValueCache> caches(2);
+      std::vector<Tensor> outputs;
+      for (int64_t step = 0; step < 3; ++step) {
+        const DecoderOutput decoded = decoder->forward(slice(x, 1, step, step + 1), Mask::causal(),
+                                                       memory, padding, step == 1, &caches);
+        outputs.push_back(decoded.output);
+        for (const Tensor& weights : decoded.weights) {
+          expect_close(slice(weights, 0, 1, 2), Tensor::zeros({1, 2, 1, 5}, DType::f64), 0);
+        }
+      }
+      return concat(outputs, 1);
+    };
+    const Tensor dirty = steps(nan);
+    for (const double value : dirty.to_doubles()) {
+      EXPECT_TRUE(std::isfinite(value));
+    }
+    expect_close(dirty, steps(0.5), 0);
+  }
+  kernels::set_fused_kernels(true);
+}
+
 // How many random numbers are drawn tells where: attention weights, each sublayer's output, and the
 // units inside the feed-forward part.
 TEST(TransformerLayers, DropOutAtEachPlaceInTrainingOnly) {
