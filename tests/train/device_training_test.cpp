@@ -19,6 +19,10 @@
 #include "train/metrics.h"
 #include "train/trainer.h"
 
+#ifdef HEED_CUDA_EMULATED
+#include "kernels/cuda/emulator/emulator.h"
+#endif
+
 // run.device = "cuda": fifty steps of each kind of model as on the CPU, or a refusal in words.
 namespace heed::train {
 namespace {
@@ -153,6 +157,25 @@ TEST_P(DeviceTraining, GoesOnToTheSameBytes) {
   EXPECT_EQ(losses_of(run), losses);
   EXPECT_EQ(read_file("test", run.checkpoint_path(50)), bytes);
 }
+
+#ifdef HEED_CUDA_EMULATED
+// Whichever thread of a block, and block of a grid, comes first.
+TEST_P(DeviceTraining, ComesToTheSameBytesInEveryOrderOfTheThreads) {
+  using emulator::Order;
+  const Order before = emulator::order();
+  std::vector<std::string> checkpoints;
+  for (const Order order : {Order::forward, Order::reverse, Order::shuffled}) {
+    emulator::set_order(order);
+    const test::TemporaryFolder folder;
+    const RunFolder run(folder / "cuda");
+    Trainer(config_on("cuda", "float32", {"train.steps=4", "train.checkpoint_every=4"}), run).run();
+    checkpoints.push_back(read_file("test", run.checkpoint_path(4)));
+  }
+  emulator::set_order(before);
+  EXPECT_TRUE(checkpoints[1] == checkpoints[0]);
+  EXPECT_TRUE(checkpoints[2] == checkpoints[0]);
+}
+#endif
 
 TEST(Device, ThatIsNotThereIsRefused) {
   if (test::has_card()) {

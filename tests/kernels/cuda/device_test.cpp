@@ -117,48 +117,77 @@ TEST_F(CudaBackend, DropsTheSameNumbersAsTheCpu) {
 // --- accuracy: against f64 on the CPU, beside what plain f32 on the CPU errs --------------------
 
 struct Attended {
-  std::vector<double> y, dquery, dkey, dvalue;
+  std::vector<double> y, dquery, dkey, dvalue, dbias;
+};
+
+// What attention may have beside queries, keys and values.
+struct Extras {
+  bool mask = false, bias = false;
+  double dropout = 0;
 };
 
 // Attention of the numbers of a stream, causal, on a device and in a dtype.
 Attended attend(Device device, DType dtype, int64_t queries, int64_t keys, int64_t width,
-                int64_t heads = 2) {
-  const auto random = [&](int64_t length, uint64_t stream) {
-    const Shape shape = {1, heads, length, width};
-    return Tensor::from_vector(test::random_tensor(shape, DType::f32, stream).to_vector<float>(),
-                               shape, device);
-  };
-  const auto in = [&](const Tensor& x) {
-    const Tensor converted = Tensor::empty(x.shape(), dtype, device);
+                int64_t heads = 2, const Extras& extras = {}) {
+  const auto on_device = [&](const Shape& shape, uint64_t stream) {
+    const Tensor x = Tensor::from_vector(
+        test::random_tensor(shape, DType::f32, stream).to_vector<float>(), shape, device);
+    const Tensor converted = Tensor::empty(shape, dtype, device);
     backend(device).copy(x, converted);
     return converted;
   };
+  const auto random = [&](int64_t length, uint64_t stream) {
+    return on_device({1, heads, length, width}, stream);
+  };
   const auto out = [&](const Shape& shape) { return Tensor::zeros(shape, dtype, device); };
-  const Tensor query = in(random(queries, 1)), key = in(random(keys, 2)),
-               value = in(random(keys, 3)), dy = in(random(queries, 4));
-  const AttentionRule rule{1 / std::sqrt(static_cast<double>(width)), true, 0, {}};
+  const Tensor query = random(queries, 1), key = random(keys, 2), value = random(keys, 3),
+               dy = random(queries, 4);
+  const Shape pairs = {1, heads, queries, keys};
+  Tensor mask, bias, dbias;
+  if (extras.mask) {  // three in four
+    mask = Tensor::empty(pairs, DType::boolean, device);
+    backend(device).compare(CompareOp::less, on_device(pairs, 5),
+                            Tensor::full(pairs, 1, dtype, device), mask);
+  }
+  if (extras.bias) {
+    bias = on_device(pairs, 6);
+    dbias = out(pairs);
+  }
+  const AttentionRule rule{
+      1 / std::sqrt(static_cast<double>(width)), true, extras.dropout, {3, 4, 5}};
   const Tensor y = out(query.shape()), log_sum = out({1, heads, queries});
   const Tensor dquery = out(query.shape()), dkey = out(key.shape()), dvalue = out(value.shape());
-  backend(device).attention(query, key, value, {}, {}, rule, y, log_sum);
-  backend(device).attention_backward(query, key, value, {}, {}, rule, y, log_sum, dy, dquery, dkey,
-                                     dvalue, {});
-  return {y.to_doubles(), dquery.to_doubles(), dkey.to_doubles(), dvalue.to_doubles()};
+  backend(device).attention(query, key, value, mask, bias, rule, y, log_sum);
+  backend(device).attention_backward(query, key, value, mask, bias, rule, y, log_sum, dy, dquery,
+                                     dkey, dvalue, dbias);
+  return {y.to_doubles(), dquery.to_doubles(), dkey.to_doubles(), dvalue.to_doubles(),
+          extras.bias ? dbias.to_doubles() : std::vector<double>()};
 }
 
 // Values within twice, gradients within three times the error of the CPU.
 TEST_F(CudaBackend, AttentionIsAboutAsExactAsOnTheCpu) {
-  for (const auto& [queries, keys, width] :
-       {std::array<int64_t, 3>{77, 77, 16}, {130, 130, 64}, {65, 129, 128}, {33, 200, 40}}) {
-    const Attended exact = attend({}, DType::f64, queries, keys, width);
-    const Attended cpu = attend({}, DType::f32, queries, keys, width);
-    const Attended card = attend(cuda, DType::f32, queries, keys, width);
-    EXPECT_LE(test::largest_error(card.y, exact.y), 2 * test::largest_error(cpu.y, exact.y));
-    EXPECT_LE(test::largest_error(card.dquery, exact.dquery),
-              3 * test::largest_error(cpu.dquery, exact.dquery));
-    EXPECT_LE(test::largest_error(card.dkey, exact.dkey),
-              3 * test::largest_error(cpu.dkey, exact.dkey));
-    EXPECT_LE(test::largest_error(card.dvalue, exact.dvalue),
-              3 * test::largest_error(cpu.dvalue, exact.dvalue));
+  for (const Extras& extras : {Extras{}, {true}, {true, true, 0.3}}) {
+    for (const auto& [queries, keys, width] : {std::array<int64_t, 3>{77, 77, 16},
+                                               {130, 130, 64},
+                                               {65, 129, 128},
+                                               {33, 200, 40},
+                                               {31, 67, 17},
+                                               {101, 35, 5}}) {
+      SCOPED_TRACE(fmt::format("{} queries, {} keys of width {}, mask {}, bias {}, dropout {}",
+                               queries, keys, width, extras.mask, extras.bias, extras.dropout));
+      const Attended exact = attend({}, DType::f64, queries, keys, width, 2, extras);
+      const Attended cpu = attend({}, DType::f32, queries, keys, width, 2, extras);
+      const Attended card = attend(cuda, DType::f32, queries, keys, width, 2, extras);
+      EXPECT_LE(test::largest_error(card.y, exact.y), 2 * test::largest_error(cpu.y, exact.y));
+      EXPECT_LE(test::largest_error(card.dquery, exact.dquery),
+                3 * test::largest_error(cpu.dquery, exact.dquery));
+      EXPECT_LE(test::largest_error(card.dkey, exact.dkey),
+                3 * test::largest_error(cpu.dkey, exact.dkey));
+      EXPECT_LE(test::largest_error(card.dvalue, exact.dvalue),
+                3 * test::largest_error(cpu.dvalue, exact.dvalue));
+      EXPECT_LE(test::largest_error(card.dbias, exact.dbias),
+                3 * test::largest_error(cpu.dbias, exact.dbias));
+    }
   }
 }
 
