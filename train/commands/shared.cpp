@@ -93,7 +93,7 @@ void DecodingFlags::add_to(CLI::App& command, bool with_n_best) {
   if (with_n_best) {
     command
         .add_option("--n-best", n_best,
-                    "Translations of each sentence, best first; --beam is no less")
+                    "Translations of each sentence, best first; the beam is at least as wide")
         ->type_name("N");
   }
   command
